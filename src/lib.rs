@@ -1,0 +1,8 @@
+//! `dmadbg`: a debugger for DMA descriptor rings.
+//!
+//! The crate is a house of rooms whose imports point one way: `udma` and `diag` at the
+//! bottom, then `engine`, `check`, `load` and `script`, and `ui` and `cli` on top.
+//! `docs/house.md` draws it; `tests/house.rs` enforces it.
+
+pub mod limits;
+pub mod udma;

@@ -1,0 +1,50 @@
+//! Every bound that input from outside is held to, in one place.
+//!
+//! A count, size or index that comes out of a file, a script or a command line is compared
+//! with one of these before anything is allocated or looped over. `docs/limits.md` explains
+//! how each was chosen.
+
+/// Largest legal ring, in descriptors (2^24 - 16). A queue is refused above it.
+pub const MAX_RING_DESCS: u64 = (1 << 24) - 16;
+/// Smallest legal ring, in descriptors.
+pub const MIN_RING_DESCS: u64 = 32;
+/// Queues that one program image may declare.
+pub const MAX_QUEUES: usize = 4096;
+/// Memory regions that one program may declare.
+pub const MAX_REGIONS: usize = 65_536;
+/// Initial memory contents (blocks of bytes) that one program may declare.
+pub const MAX_CONTENTS: usize = 1 << 20;
+/// Host operations in one program's script.
+pub const MAX_HOST_OPS: usize = 1 << 20;
+/// Variables (template targets) of one program: ids have 19 bits.
+pub const MAX_VARIABLES: usize = 1 << 19;
+/// Bytes of one name (region, queue label, variable, mark).
+pub const MAX_NAME_BYTES: usize = 255;
+/// Bytes of one line of text input.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+/// Bytes of text input (assembly, script, hex) that are read whole.
+pub const MAX_TEXT_BYTES: u64 = 256 << 20;
+/// Bytes of initial contents that the assembly may spell out in one statement.
+pub const MAX_INLINE_BYTES: usize = 16 << 20;
+/// Bytes that one transfer of the host script may move (1 TiB).
+pub const MAX_TRANSFER_BYTES: u64 = 1 << 40;
+/// Bytes of a FIFO, of standard input or of another stream that cannot be mapped.
+pub const MAX_STREAM_BYTES: u64 = 1 << 30;
+/// Ring images in one dump directory.
+pub const MAX_DIR_RINGS: usize = 4096;
+/// Diagnostics with the same code that are shown one by one; the rest is counted.
+pub const MAX_SAME_CODE: usize = 20;
+/// Diagnostics that one reading collects before it stops looking.
+pub const MAX_DIAGNOSTICS: usize = 10_000;
+/// Steps that one `continue`, `until` or `finish` may take before it reports that it gave up.
+pub const MAX_RUN_EVENTS: u64 = 1 << 33;
+/// Nesting of an expression.
+pub const MAX_EXPR_DEPTH: usize = 128;
+/// Nesting of `source` in scripts.
+pub const MAX_SOURCE_DEPTH: usize = 32;
+/// Bytes that `x` or the memory pane may show at once.
+pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
+/// Breakpoints, watchpoints and catchpoints together.
+pub const MAX_STOPS: usize = 10_000;
+/// Checkpoints that a timeline keeps.
+pub const MAX_CHECKPOINTS: usize = 1024;
