@@ -4,5 +4,7 @@
 //! bottom, then `engine`, `check`, `load` and `script`, and `ui` and `cli` on top.
 //! `docs/house.md` draws it; `tests/house.rs` enforces it.
 
+pub mod diag;
+pub mod engine;
 pub mod limits;
 pub mod udma;

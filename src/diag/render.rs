@@ -1,0 +1,167 @@
+//! Diagnostics as text and as JSON. Text that came from a file is escaped, so that it cannot
+//! steer a terminal.
+
+use super::{Diagnostic, Place, Severity};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Escapes control characters (all of C0, DEL, C1) so that text is safe on a terminal.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\t' {
+            out.push(' ');
+        } else if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The place in words, `file:line:column`, `file at byte N`, `tx[3]`, .. ; empty when nothing
+/// is known.
+pub fn place(p: &Place) -> String {
+    let mut parts = Vec::new();
+    let mut head = p.file.as_deref().map(printable).unwrap_or_default();
+    if let Some(line) = p.line {
+        let _ = write!(head, "{}{line}", if head.is_empty() { "line " } else { ":" });
+        if let Some(column) = p.column {
+            let _ = write!(head, ":{column}");
+        }
+    }
+    if !head.is_empty() {
+        parts.push(head);
+    }
+    if let Some(slot) = p.slot {
+        parts.push(slot.to_string());
+    }
+    if let Some(offset) = p.offset {
+        parts.push(format!("byte {offset:#x}"));
+    }
+    if let Some(event) = p.event {
+        parts.push(format!("event {event}"));
+    }
+    parts.join(", ")
+}
+
+/// ANSI colour of a severity.
+fn colour(s: Severity) -> &'static str {
+    match s {
+        Severity::Error => "\x1b[1;31m",
+        Severity::Warning => "\x1b[1;33m",
+        Severity::Note => "\x1b[1;36m",
+    }
+}
+
+/// One finding as lines of text. `source` is the text it points into, for the carets.
+pub fn text(d: &Diagnostic, source: Option<&str>, ansi: bool) -> String {
+    let (on, off) = if ansi { (colour(d.severity), "\x1b[0m") } else { ("", "") };
+    let mut out = format!("{on}{}[{}]{off}: {}\n", d.severity, d.code, printable(&d.message));
+    let at = place(&d.place);
+    if !at.is_empty() {
+        let _ = writeln!(out, "  --> {at}");
+    }
+    out.push_str(&snippet(d, source));
+    for (p, why) in &d.labels {
+        let _ = writeln!(out, "  - {}: {}", place(p), printable(why));
+    }
+    if let Some(help) = &d.help {
+        let _ = writeln!(out, "  help: {}", printable(help));
+    }
+    out
+}
+
+/// The line that a finding points into, with carets below; empty where there is none.
+fn snippet(d: &Diagnostic, source: Option<&str>) -> String {
+    const WIDEST: usize = 160;
+    let found = d.place.line.and_then(|n| {
+        let index = usize::try_from(n.checked_sub(1)?).ok()?;
+        Some((n, source?.lines().nth(index)?))
+    });
+    let Some((number, line)) = found else { return String::new() };
+    let column = d.place.column.unwrap_or(1).saturating_sub(1) as usize;
+    // Long lines are shown around the place.
+    let skip = column.saturating_sub(WIDEST / 2);
+    let shown: String = line.chars().skip(skip).take(WIDEST).collect();
+    let carets = (d.place.width.unwrap_or(1).max(1) as usize).min(WIDEST);
+    let gutter = number.to_string().len();
+    let before: usize =
+        shown.chars().take(column - skip).map(|c| printable(&c.to_string()).chars().count()).sum();
+    format!(
+        "{:gutter$} |\n{number} | {}\n{:gutter$} | {:before$}{}\n",
+        "",
+        printable(&shown),
+        "",
+        "",
+        "^".repeat(carets)
+    )
+}
+
+/// One finding as a JSON object; absent parts are left out, `labels` is always there.
+pub fn to_json(d: &Diagnostic) -> Value {
+    let mut o = Map::new();
+    o.insert("code".into(), json!(d.code));
+    o.insert("severity".into(), json!(d.severity.name()));
+    o.insert("message".into(), json!(d.message));
+    place_json(&d.place, &mut o);
+    if let Some(help) = &d.help {
+        o.insert("help".into(), json!(help));
+    }
+    let labels: Vec<Value> = d
+        .labels
+        .iter()
+        .map(|(p, why)| {
+            let mut l = Map::new();
+            place_json(p, &mut l);
+            l.insert("text".into(), json!(why));
+            Value::Object(l)
+        })
+        .collect();
+    o.insert("labels".into(), Value::Array(labels));
+    Value::Object(o)
+}
+
+fn place_json(p: &Place, o: &mut Map<String, Value>) {
+    if let Some(file) = &p.file {
+        o.insert("file".into(), json!(file));
+    }
+    for (key, value) in [
+        ("line", p.line),
+        ("column", p.column),
+        ("width", p.width),
+        ("offset", p.offset),
+        ("event", p.event),
+    ] {
+        if let Some(value) = value {
+            o.insert(key.into(), json!(value));
+        }
+    }
+    if let Some(slot) = p.slot {
+        o.insert("slot".into(), json!(slot.to_string()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carets_stand_under_the_word_meant() {
+        let d = Diagnostic::new("D040", "`zz` is no hex digit")
+            .at(Place::text(2, 4, 2).in_file("a.hex"));
+        assert_eq!(
+            text(&d, Some("00 11\n22 zz 33\n"), false),
+            "error[D040]: `zz` is no hex digit\n  --> a.hex:2:4\n  |\n2 | 22 zz 33\n  |    ^^\n"
+        );
+    }
+
+    #[test]
+    fn names_from_files_cannot_steer_the_terminal() {
+        let d =
+            Diagnostic::new("D051", "no region `\x1b[2Jx`").at(Place::default().in_file("a\x07b"));
+        let t = text(&d, None, false);
+        assert!(!t.contains('\x1b') && !t.contains('\x07'), "{t:?}");
+    }
+}

@@ -1,0 +1,6 @@
+//! What is run and what can be asked of it: the program, the ring model, the session.
+//!
+//! Pure: no file, clock, thread, terminal or randomness below this module. The model's rules
+//! are in `docs/model.md`.
+
+pub mod program;
