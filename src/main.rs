@@ -1,1 +1,3 @@
+//! The `dmadbg` program.
+
 fn main() {}

@@ -1,0 +1,704 @@
+//! What can be asked of a session, as data, and the one table of commands.
+//!
+//! [`COMMANDS`] drives the keys, the help, completion, the manual and the script language;
+//! [`Command`] is what a session executes (`docs/commands.md`).
+
+use super::expr::{Expr, QueueRef};
+use crate::udma::Dir;
+
+/// How far a step goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Unit {
+    /// The next single event.
+    Event,
+    /// The retirement of the next pair of the selected queue.
+    #[default]
+    Slot,
+    /// The end of a packet.
+    Packet,
+    /// The next of the host's five phases.
+    Phase,
+    /// The marker of the current batch seen and acked.
+    Batch,
+}
+
+impl Unit {
+    /// All units.
+    pub const ALL: [Unit; 5] = [Unit::Event, Unit::Slot, Unit::Packet, Unit::Phase, Unit::Batch];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Event => "event",
+            Unit::Slot => "slot",
+            Unit::Packet => "packet",
+            Unit::Phase => "phase",
+            Unit::Batch => "batch",
+        }
+    }
+}
+
+/// Whose events count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Who {
+    /// Anybody's.
+    #[default]
+    Any,
+    /// The host's.
+    Host,
+    /// The engine's.
+    Engine,
+    /// A sequencer's; no event has one before modules are run.
+    Seq,
+}
+
+impl Who {
+    /// All choices.
+    pub const ALL: [Who; 4] = [Who::Any, Who::Host, Who::Engine, Who::Seq];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Who::Any => "any",
+            Who::Host => "host",
+            Who::Engine => "engine",
+            Who::Seq => "seq",
+        }
+    }
+}
+
+/// A place in a program or a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Loc {
+    /// `tx[3]`, `q0.rx[17]`, `tx[3:9]` (last included).
+    Slots {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// First.
+        first: u64,
+        /// Last.
+        last: u64,
+    },
+    /// `batch 2`.
+    Batch(u64),
+    /// An address.
+    Addr(u64),
+    /// `marker`: the marker word becoming the marker.
+    Marker,
+    /// `doorbell`: any doorbell write.
+    Doorbell,
+    /// `fault`: any fault.
+    Fault,
+    /// `event N`.
+    Event(u64),
+}
+
+/// Where `goto` goes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Goto {
+    /// An event number.
+    Event(Expr),
+    /// A mark by name.
+    Mark(String),
+}
+
+/// What `info` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Info {
+    /// Every ring: size, used, free, cursors.
+    Rings,
+    /// One queue in full.
+    Queue,
+    /// Registers of the queue.
+    Regs,
+    /// The marker word.
+    Marker,
+    /// Memory regions.
+    Memory,
+    /// Breakpoints, watchpoints, catchpoints.
+    Breakpoints,
+    /// Findings and faults so far.
+    Faults,
+    /// Batches so far.
+    Batches,
+}
+
+impl Info {
+    /// All subjects.
+    pub const ALL: [Info; 8] = [
+        Info::Rings,
+        Info::Queue,
+        Info::Regs,
+        Info::Marker,
+        Info::Memory,
+        Info::Breakpoints,
+        Info::Faults,
+        Info::Batches,
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Info::Rings => "rings",
+            Info::Queue => "queue",
+            Info::Regs => "regs",
+            Info::Marker => "marker",
+            Info::Memory => "memory",
+            Info::Breakpoints => "breakpoints",
+            Info::Faults => "faults",
+            Info::Batches => "batches",
+        }
+    }
+}
+
+/// How `x` shows memory: `/16wx`: count, width, form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ExamineFormat {
+    /// How many units.
+    pub count: u64,
+    /// Bytes of a unit: 1, 2, 4, 8, or 16 for descriptors.
+    pub width: u8,
+    /// Form.
+    pub form: Form,
+}
+
+impl Default for ExamineFormat {
+    fn default() -> Self {
+        ExamineFormat { count: 16, width: 4, form: Form::Hex }
+    }
+}
+
+/// The form of a value in `x` and `print`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// `x`: hexadecimal.
+    #[default]
+    Hex,
+    /// `d`: decimal.
+    Decimal,
+    /// `t`: binary.
+    Binary,
+    /// `c`: characters.
+    Char,
+    /// `i`: descriptors, as an instruction listing does.
+    Desc,
+}
+
+/// What a script expects to have happened.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Expect {
+    /// A fault of this name.
+    Fault(String, Option<Loc>),
+    /// A timed-out batch.
+    Timeout(Option<u64>),
+    /// The last driver call returned this.
+    Ret(i64),
+    /// The last driver call hit an assertion.
+    Bug,
+    /// The session stands at this place.
+    Stop(Loc),
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Forwards by units.
+    Step {
+        /// How many.
+        count: u64,
+        /// Of what.
+        unit: Unit,
+        /// Whose.
+        who: Who,
+        /// Backwards.
+        back: bool,
+    },
+    /// One phase of the host.
+    Next {
+        /// How many.
+        count: u64,
+        /// Backwards.
+        back: bool,
+    },
+    /// To the next stop or the end.
+    Continue {
+        /// Backwards.
+        back: bool,
+    },
+    /// To the first event at which the expression is not 0.
+    Until {
+        /// The condition.
+        expr: Expr,
+        /// Backwards.
+        back: bool,
+    },
+    /// To the end of the current batch.
+    Finish {
+        /// Backwards.
+        back: bool,
+    },
+    /// To and through the next doorbell.
+    Doorbell {
+        /// Of which queue; any by default.
+        queue: Option<QueueRef>,
+        /// Backwards.
+        back: bool,
+    },
+    /// To an event.
+    Goto(Goto),
+    /// To event 0.
+    Restart,
+    /// A breakpoint.
+    Break {
+        /// Where.
+        loc: Loc,
+        /// Condition.
+        cond: Option<Expr>,
+        /// Deleted at its first hit.
+        once: bool,
+        /// Hits to pass over.
+        after: u64,
+    },
+    /// Delete stops by number; all when empty.
+    Delete(Vec<u64>),
+    /// Enable or disable stops by number; all when empty.
+    Enable(Vec<u64>, bool),
+    /// Show a value.
+    Print {
+        /// What.
+        expr: Expr,
+        /// How.
+        form: Option<Form>,
+    },
+    /// Show memory.
+    Examine {
+        /// How.
+        format: ExamineFormat,
+        /// Where; goes on after the last one when absent.
+        addr: Option<Expr>,
+    },
+    /// Where am I.
+    Where,
+    /// Show a subject; a queue selects it.
+    Info {
+        /// What.
+        what: Info,
+        /// Which queue.
+        queue: Option<QueueRef>,
+    },
+    /// Every bit of a slot, or a code, in words.
+    Explain(Explain),
+    /// Name the current event.
+    Mark(String),
+    /// Set a variable of the session.
+    SetVar(String, Expr),
+    /// Fail unless the expression is not 0.
+    Assert {
+        /// The condition.
+        expr: Expr,
+        /// What to say if it is not.
+        text: Option<String>,
+    },
+    /// Fail unless something happened.
+    Expect(Expect),
+    /// Print a text.
+    Echo(String),
+    /// Read commands from a file (by the script runner).
+    Source(String),
+    /// Help, on one command or all.
+    Help(Option<String>),
+    /// Leave.
+    Quit,
+}
+
+/// What `explain` explains.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Explain {
+    /// A place.
+    Loc(Loc),
+    /// A diagnostic code or a fault's name.
+    Code(String),
+}
+
+/// Group of a command in help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    /// Moving in time.
+    Run,
+    /// Where to stop.
+    Stop,
+    /// Looking.
+    Look,
+    /// Scripts.
+    Script,
+    /// The program itself.
+    Session,
+}
+
+impl Group {
+    /// All, in the order of help.
+    pub const ALL: [Group; 5] =
+        [Group::Run, Group::Stop, Group::Look, Group::Script, Group::Session];
+
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Run => "run",
+            Group::Stop => "stop",
+            Group::Look => "look",
+            Group::Script => "script",
+            Group::Session => "session",
+        }
+    }
+}
+
+/// What an argument is, for completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arg {
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A number.
+    Number,
+    /// An expression.
+    Expr,
+    /// A place.
+    Loc,
+    /// A queue.
+    Queue,
+    /// A mark's name.
+    Mark,
+    /// A file.
+    File,
+    /// A command's name.
+    Command,
+    /// Free text.
+    Text,
+}
+
+/// A row of the command table.
+#[derive(Debug)]
+pub struct CommandSpec {
+    /// Full name.
+    pub name: &'static str,
+    /// Short names that win over prefixes.
+    pub aliases: &'static [&'static str],
+    /// Group in help.
+    pub group: Group,
+    /// Arguments as help shows them.
+    pub usage: &'static str,
+    /// What each argument position may be completed with.
+    pub args: &'static [Arg],
+    /// One line.
+    pub summary: &'static str,
+    /// More, for `help NAME` and the manual.
+    pub detail: &'static str,
+}
+
+const UNITS: &[&str] = &["event", "slot", "packet", "phase", "batch"];
+const WHO: &[&str] = &["any", "host", "engine", "seq"];
+const INFOS: &[&str] =
+    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches"];
+const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+
+const fn spec(
+    (name, aliases): (&'static str, &'static [&'static str]),
+    group: Group,
+    (usage, args): (&'static str, &'static [Arg]),
+    summary: &'static str,
+    detail: &'static str,
+) -> CommandSpec {
+    CommandSpec { name, aliases, group, usage, args, summary, detail }
+}
+
+/// Every command, by group.
+pub static COMMANDS: &[CommandSpec] = &[
+    spec(
+        ("step", &["s"]),
+        Group::Run,
+        (
+            "[N] [event|slot|packet|phase|batch] [host|seq|engine|any]",
+            &[Arg::Number, Arg::Words(UNITS), Arg::Words(WHO)],
+        ),
+        "go forward by N units",
+        "Without a unit: slots, that is the retirement of the next pair of the selected queue. With an agent only its events count.",
+    ),
+    spec(
+        ("reverse-step", &["rs", "back"]),
+        Group::Run,
+        ("[N] [UNIT] [AGENT]", &[Arg::Number, Arg::Words(UNITS), Arg::Words(WHO)]),
+        "go back by N units",
+        "Stops exactly where going forward would have stopped.",
+    ),
+    spec(
+        ("next", &["n"]),
+        Group::Run,
+        ("[N]", &[Arg::Number]),
+        "one phase of the host: stage, trigger, doorbell, poll or ack",
+        "",
+    ),
+    spec(
+        ("reverse-next", &["rn"]),
+        Group::Run,
+        ("[N]", &[Arg::Number]),
+        "one phase of the host back",
+        "",
+    ),
+    spec(("continue", &["c"]), Group::Run, ("", &[]), "run to the next stop or to the end", ""),
+    spec(
+        ("reverse-continue", &["rc"]),
+        Group::Run,
+        ("", &[]),
+        "run back to the last stop or to event 0",
+        "",
+    ),
+    spec(
+        ("until", &["u"]),
+        Group::Run,
+        ("EXPR", &[Arg::Expr]),
+        "run until an expression is not 0",
+        "The expression is tried after each event, not before the first.",
+    ),
+    spec(
+        ("reverse-until", &["ru"]),
+        Group::Run,
+        ("EXPR", &[Arg::Expr]),
+        "go back until an expression is not 0",
+        "",
+    ),
+    spec(
+        ("finish", &["f"]),
+        Group::Run,
+        ("", &[]),
+        "run until the current batch is acked",
+        "Where the batch times out it stops there and says so.",
+    ),
+    spec(
+        ("reverse-finish", &["rf"]),
+        Group::Run,
+        ("", &[]),
+        "go back to the ack of the batch before",
+        "",
+    ),
+    spec(
+        ("doorbell", &["d"]),
+        Group::Run,
+        ("[QUEUE]", &[Arg::Queue]),
+        "run to and through the next doorbell",
+        "Stops after the TX doorbell write, or after the RX one where TX is not rung.",
+    ),
+    spec(
+        ("reverse-doorbell", &["rd"]),
+        Group::Run,
+        ("[QUEUE]", &[Arg::Queue]),
+        "go back to the doorbell before",
+        "",
+    ),
+    spec(
+        ("goto", &["g"]),
+        Group::Run,
+        ("EVENT|MARK", &[Arg::Mark]),
+        "go to an event by number, to a mark, or to `end`",
+        "",
+    ),
+    spec(("restart", &[]), Group::Run, ("", &[]), "go back to event 0", ""),
+    spec(
+        ("break", &["b"]),
+        Group::Stop,
+        ("LOC [if EXPR] [once] [after N]", &[Arg::Loc]),
+        "stop at a slot, batch, address, doorbell, marker, fault or event",
+        "A slot stops at each event that touches it: staged, fetched, read, visible, retired. An address stops at each access. `after N` passes over the first N hits.",
+    ),
+    spec(
+        ("tbreak", &["tb"]),
+        Group::Stop,
+        ("LOC [if EXPR]", &[Arg::Loc]),
+        "a breakpoint that is deleted at its first hit",
+        "",
+    ),
+    spec(
+        ("delete", &["del"]),
+        Group::Stop,
+        ("[N ..]", &[Arg::Number]),
+        "delete breakpoints by number, or all",
+        "",
+    ),
+    spec(
+        ("enable", &["en"]),
+        Group::Stop,
+        ("[N ..]", &[Arg::Number]),
+        "enable breakpoints by number, or all",
+        "",
+    ),
+    spec(
+        ("disable", &["dis"]),
+        Group::Stop,
+        ("[N ..]", &[Arg::Number]),
+        "disable breakpoints by number, or all",
+        "",
+    ),
+    spec(
+        ("print", &["p"]),
+        Group::Look,
+        ("[/x|/d|/t|/c] EXPR", &[Arg::Expr]),
+        "show the value of an expression",
+        "Integers, fields (tx[3].dmb), queues (q0.free), memory (mem32[0x10]), `marker`, `event`, $variables; C operators on unsigned 64-bit values that wrap.",
+    ),
+    spec(
+        ("x", &[]),
+        Group::Look,
+        ("[/COUNT WIDTH FORM] [ADDR]", &[Arg::Expr]),
+        "show memory",
+        "Width b h w g (1, 2, 4, 8 bytes) or i (descriptors); form x d t c. `x /8wx 0x1000`. Unknown bytes show as ??, never written ones as --.",
+    ),
+    spec(
+        ("where", &["when"]),
+        Group::Look,
+        ("", &[]),
+        "say where the session stands and who moves next",
+        "",
+    ),
+    spec(
+        ("info", &["i"]),
+        Group::Look,
+        (
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches [QUEUE]",
+            &[Arg::Words(INFOS), Arg::Queue],
+        ),
+        "show a subject",
+        "`info queue Q` also selects the queue.",
+    ),
+    spec(
+        ("explain", &["e"]),
+        Group::Look,
+        ("LOC|CODE", &[Arg::Loc]),
+        "every bit of a slot in words, or a diagnostic code or fault",
+        "",
+    ),
+    spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
+    spec(
+        ("set", &[]),
+        Group::Script,
+        ("$NAME = EXPR", &[Arg::Expr]),
+        "set a variable of the session",
+        "",
+    ),
+    spec(
+        ("assert", &[]),
+        Group::Script,
+        ("EXPR [, \"TEXT\"]", &[Arg::Expr]),
+        "fail unless an expression is not 0",
+        "",
+    ),
+    spec(
+        ("expect", &[]),
+        Group::Script,
+        (
+            "fault NAME [at LOC] | timeout [BATCH] | ret N | ret BUG | stop LOC",
+            &[Arg::Words(EXPECTS)],
+        ),
+        "fail unless it happened up to here",
+        "What is expected no longer makes the run's exit status 1.",
+    ),
+    spec(("echo", &[]), Group::Script, ("TEXT", &[Arg::Text]), "print a text", ""),
+    spec(("source", &[]), Group::Script, ("FILE", &[Arg::File]), "read commands from a file", ""),
+    spec(
+        ("help", &["h", "?"]),
+        Group::Session,
+        ("[COMMAND]", &[Arg::Command]),
+        "list the commands, or explain one",
+        "",
+    ),
+    spec(("quit", &["q", "exit"]), Group::Session, ("", &[]), "leave", ""),
+];
+
+/// Why a command name does not name one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing begins with it; the nearest names.
+    Unknown(Vec<&'static str>),
+    /// Several begin with it.
+    Ambiguous(Vec<&'static str>),
+}
+
+/// Finds a command by its full name, an alias, or an unambiguous prefix of its name.
+///
+/// # Errors
+/// [`NameError`] with the candidates.
+pub fn find(name: &str) -> Result<&'static CommandSpec, NameError> {
+    if let Some(c) = COMMANDS.iter().find(|c| c.name == name || c.aliases.contains(&name)) {
+        return Ok(c);
+    }
+    let fit: Vec<_> = COMMANDS.iter().filter(|c| c.name.starts_with(name)).collect();
+    match fit.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let mut near: Vec<_> =
+                COMMANDS.iter().map(|c| (distance(name, c.name), c.name)).collect();
+            near.sort_unstable();
+            let near = near.into_iter().filter(|(d, _)| *d <= 2).map(|(_, n)| n).take(3);
+            Err(NameError::Unknown(near.collect()))
+        }
+        many => Err(NameError::Ambiguous(many.iter().map(|c| c.name).collect())),
+    }
+}
+
+/// Edits between two words, for suggestions.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut left = i + 1;
+        let mut diagonal = i;
+        for (j, cb) in b.iter().enumerate() {
+            let up = row[j + 1];
+            let next = (diagonal + usize::from(ca != *cb)).min(left + 1).min(up + 1);
+            row[j] = left;
+            diagonal = up;
+            left = next;
+        }
+        row[b.len()] = left;
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_aliases_are_unique() {
+        let mut all: Vec<&str> = COMMANDS
+            .iter()
+            .flat_map(|c| std::iter::once(c.name).chain(c.aliases.iter().copied()))
+            .collect();
+        all.sort_unstable();
+        let n = all.len();
+        all.dedup();
+        assert_eq!(all.len(), n);
+    }
+
+    #[test]
+    fn prefixes_work_where_they_are_unambiguous() {
+        assert_eq!(find("cont").map(|c| c.name), Ok("continue"));
+        assert_eq!(find("s").map(|c| c.name), Ok("step"));
+        assert_eq!(find("reverse-s").map(|c| c.name), Ok("reverse-step"));
+        assert!(matches!(find("reverse-"), Err(NameError::Ambiguous(v)) if v.len() == 6));
+        assert!(matches!(find("stpe"), Err(NameError::Unknown(v)) if v.contains(&"step")));
+    }
+
+    #[test]
+    fn the_words_of_the_table_are_those_of_the_types() {
+        assert_eq!(UNITS, Unit::ALL.map(Unit::name));
+        assert_eq!(WHO, Who::ALL.map(Who::name));
+        assert_eq!(INFOS, Info::ALL.map(Info::name));
+    }
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("step", "stpe"), 2);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,228 @@
+//! Expressions as data: unsigned 64-bit values that wrap, C operators and precedence
+//! (`docs/commands.md`, "Expressions"). `script` parses them, `session` evaluates them.
+
+use super::program::QueueId;
+use crate::udma::Dir;
+use std::fmt;
+
+/// Which queue is meant; by default the selected one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum QueueRef {
+    /// The selected queue.
+    #[default]
+    Selected,
+    /// `q3`: the queue with this number, on the selected queue's engine if several have it.
+    Queue(u32),
+    /// `e5.q3`.
+    Exact(QueueId),
+}
+
+impl fmt::Display for QueueRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueRef::Selected => Ok(()),
+            QueueRef::Queue(q) => write!(f, "q{q}"),
+            QueueRef::Exact(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+/// Unary operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UnOp {
+    /// `!`
+    Not,
+    /// `~`
+    BitNot,
+    /// `-`
+    Neg,
+}
+
+impl UnOp {
+    /// As it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            UnOp::Not => "!",
+            UnOp::BitNot => "~",
+            UnOp::Neg => "-",
+        }
+    }
+}
+
+/// Binary operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BinOp {
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `&`
+    And,
+    /// `^`
+    Xor,
+    /// `|`
+    Or,
+    /// `&&`
+    LogAnd,
+    /// `||`
+    LogOr,
+}
+
+impl BinOp {
+    /// All operators as written, longest spelling first where one begins with another, with
+    /// their precedence: higher binds tighter, all associate to the left.
+    pub const TABLE: &'static [(&'static str, BinOp, u8)] = &[
+        ("||", BinOp::LogOr, 1),
+        ("&&", BinOp::LogAnd, 2),
+        ("==", BinOp::Eq, 6),
+        ("!=", BinOp::Ne, 6),
+        ("<<", BinOp::Shl, 8),
+        (">>", BinOp::Shr, 8),
+        ("<=", BinOp::Le, 7),
+        (">=", BinOp::Ge, 7),
+        ("<", BinOp::Lt, 7),
+        (">", BinOp::Gt, 7),
+        ("|", BinOp::Or, 3),
+        ("^", BinOp::Xor, 4),
+        ("&", BinOp::And, 5),
+        ("+", BinOp::Add, 9),
+        ("-", BinOp::Sub, 9),
+        ("*", BinOp::Mul, 10),
+        ("/", BinOp::Div, 10),
+        ("%", BinOp::Rem, 10),
+    ];
+
+    /// As it is written, and its precedence.
+    pub fn spelling(self) -> (&'static str, u8) {
+        BinOp::TABLE.iter().find(|r| r.1 == self).map_or(("?", 0), |r| (r.0, r.2))
+    }
+}
+
+/// An expression.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// A number.
+    Num(u64),
+    /// `$name`: a variable of the session.
+    Var(String),
+    /// A plain name: `event`, `time`, `marker`, `batch`, `phase`, `faults`, `end`, ..
+    Name(String),
+    /// `tx[3]`, `q0.rx[i].len_ctrl.dmb`: a slot and the path of names after it.
+    Slot {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// Index.
+        index: Box<Expr>,
+        /// `len_ctrl`, `dmb`; empty for the slot itself.
+        path: Vec<String>,
+    },
+    /// `q0.free`, `q0.tx.head`: a property of a queue or of one of its rings.
+    Queue {
+        /// Queue.
+        queue: QueueRef,
+        /// The names after it, such as `["tx", "head"]`.
+        path: Vec<String>,
+    },
+    /// `mem8[..]`, `mem16[..]`, `mem32[..]`, `mem64[..]`: little-endian memory.
+    Mem {
+        /// Bytes: 1, 2, 4, 8.
+        width: u8,
+        /// Address.
+        addr: Box<Expr>,
+    },
+    /// A unary operation.
+    Unary(UnOp, Box<Expr>),
+    /// A binary operation.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+impl Expr {
+    /// Writes it with the brackets that `outer`, the precedence around it, asks for.
+    fn write(&self, f: &mut fmt::Formatter<'_>, outer: u8) -> fmt::Result {
+        let path = |f: &mut fmt::Formatter<'_>, names: &[String]| {
+            names.iter().try_for_each(|n| write!(f, ".{n}"))
+        };
+        match self {
+            Expr::Num(n) if *n < 1 << 16 => write!(f, "{n}"),
+            Expr::Num(n) => write!(f, "{n:#x}"),
+            Expr::Var(name) => write!(f, "${name}"),
+            Expr::Name(name) => f.write_str(name),
+            Expr::Slot { queue, dir, index, path: names } => {
+                write!(f, "{queue}{}{dir}[{index}]", dot(queue))?;
+                path(f, names)
+            }
+            Expr::Queue { queue, path: names } => {
+                let names = names.join(".");
+                write!(f, "{queue}{}{names}", if names.is_empty() { "" } else { dot(queue) })
+            }
+            Expr::Mem { width, addr } => write!(f, "mem{}[{addr}]", u32::from(*width) * 8),
+            Expr::Unary(op, e) => {
+                f.write_str(op.text())?;
+                e.write(f, 11)
+            }
+            Expr::Binary(op, a, b) => {
+                let (text, level) = op.spelling();
+                let bracket = level < outer;
+                if bracket {
+                    f.write_str("(")?;
+                }
+                a.write(f, level)?;
+                write!(f, " {text} ")?;
+                b.write(f, level + 1)?;
+                if bracket {
+                    f.write_str(")")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn dot(queue: &QueueRef) -> &'static str {
+    if *queue == QueueRef::Selected { "" } else { "." }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_stand_only_where_precedence_asks_for_them() {
+        let n = |v| Box::new(Expr::Num(v));
+        let sum = Expr::Binary(BinOp::Add, n(1), n(2));
+        let e = Expr::Binary(BinOp::Mul, Box::new(sum.clone()), n(3));
+        assert_eq!(e.to_string(), "(1 + 2) * 3");
+        let e = Expr::Binary(BinOp::Sub, n(1), Box::new(sum));
+        assert_eq!(e.to_string(), "1 - (1 + 2)");
+    }
+}

@@ -1,0 +1,587 @@
+//! Sparse memory as a map of extents: what lies where, and where it came from.
+//!
+//! An extent is a stretch of bytes that share a source: a fill, a piece of a blob, or bytes
+//! that are known to be unwritten or unknown. Copying moves extents, not bytes, so a transfer
+//! costs the number of extents it touches, a checkpoint costs nothing, and a byte keeps the
+//! knowledge of whether anybody ever wrote it. `docs/model.md`, "Memory".
+
+use crate::engine::program::{Blob, Fill, Program, Region};
+use imbl::OrdMap;
+use std::sync::Arc;
+
+/// Where an extent's bytes come from. Offsets are of the extent's first byte.
+#[derive(Debug, Clone)]
+enum Source {
+    /// One byte, repeated.
+    Byte(u8),
+    /// The pattern of a region fill: seed and offset inside it.
+    Pattern(u8, u64),
+    /// Unknown content; stands for the address it was first at.
+    Unknown(u64),
+    /// Copied from bytes that nobody wrote; read as zero and reported.
+    Unwritten,
+    /// A piece of a blob: hash of the whole, the blob, offset.
+    Blob(u64, Blob, u64),
+}
+
+impl Source {
+    fn at(&self, skip: u64) -> Source {
+        match self {
+            Source::Byte(b) => Source::Byte(*b),
+            Source::Pattern(seed, off) => Source::Pattern(*seed, off + skip),
+            Source::Unknown(addr) => Source::Unknown(addr.wrapping_add(skip)),
+            Source::Unwritten => Source::Unwritten,
+            Source::Blob(id, blob, off) => Source::Blob(*id, blob.clone(), off + skip),
+        }
+    }
+
+    /// Whether `next` goes on where this one ends after `len` bytes.
+    fn continues(&self, len: u64, next: &Source) -> bool {
+        match (self, next) {
+            (Source::Byte(a), Source::Byte(b)) => a == b,
+            (Source::Pattern(s, o), Source::Pattern(t, p)) => s == t && o + len == *p,
+            (Source::Unknown(a), Source::Unknown(b)) => a.wrapping_add(len) == *b,
+            (Source::Unwritten, Source::Unwritten) => true,
+            (Source::Blob(i, _, o), Source::Blob(j, _, p)) => i == j && o + len == *p,
+            _ => false,
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        match self {
+            Source::Byte(b) => mix(1, u64::from(*b)),
+            Source::Pattern(seed, off) => mix(mix(2, u64::from(*seed)), *off),
+            Source::Unknown(addr) => mix(3, *addr),
+            Source::Unwritten => mix(4, 0),
+            Source::Blob(id, _, off) => mix(mix(5, *id), *off),
+        }
+    }
+
+    fn fill(&self, out: &mut [u8]) {
+        match self {
+            Source::Byte(b) => out.fill(*b),
+            Source::Pattern(seed, off) => {
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o = pattern_byte(*seed, off + i as u64);
+                }
+            }
+            Source::Unknown(addr) => {
+                for (i, o) in out.iter_mut().enumerate() {
+                    *o = unknown_byte(addr.wrapping_add(i as u64));
+                }
+            }
+            Source::Unwritten => out.fill(0),
+            Source::Blob(_, blob, off) => {
+                let bytes = usize::try_from(*off).ok().and_then(|o| blob.bytes().get(o..));
+                let bytes = bytes.unwrap_or(&[]);
+                let n = bytes.len().min(out.len());
+                out[..n].copy_from_slice(&bytes[..n]);
+                // A mapped file that shrank has no bytes there any more.
+                out[n..].fill(0);
+            }
+        }
+    }
+}
+
+/// Byte `i` of a pattern fill.
+pub fn pattern_byte(seed: u8, i: u64) -> u8 {
+    let low = i & 0xffff;
+    (31 * low + 7 * (low >> 8) + u64::from(seed) + 13 * (i >> 16)) as u8
+}
+
+/// The byte that stands for unknown content at an address.
+pub fn unknown_byte(addr: u64) -> u8 {
+    (mix(0x756e_6b6e, addr) >> 24) as u8
+}
+
+/// Mixes a word into a hash (the finaliser of splitmix64).
+pub fn mix(hash: u64, word: u64) -> u64 {
+    let mut z = hash.rotate_left(25).wrapping_add(word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// A hash of bytes, for digests; not cryptographic.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    let (chunks, tail) = bytes.as_chunks::<8>();
+    let mut h = mix(0, bytes.len() as u64);
+    for c in chunks {
+        h = mix(h, u64::from_le_bytes(*c));
+    }
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    mix(h, u64::from_le_bytes(last))
+}
+
+#[derive(Debug, Clone)]
+struct Extent {
+    len: u64,
+    source: Source,
+}
+
+/// Content taken out of memory, to be put somewhere else: extents relative to its start, gaps
+/// where nothing was ever written.
+#[derive(Debug, Clone, Default)]
+pub struct Content {
+    len: u64,
+    pieces: Vec<(u64, Extent)>,
+}
+
+impl Content {
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends another.
+    pub fn append(&mut self, other: Content) {
+        let at = self.len;
+        self.pieces.extend(other.pieces.into_iter().map(|(off, e)| (at + off, e)));
+        self.len += other.len;
+    }
+
+    /// Cuts off the first `n` bytes and returns them.
+    #[must_use]
+    pub fn split_front(&mut self, n: u64) -> Content {
+        let n = n.min(self.len);
+        let mut front = Content { len: n, pieces: Vec::new() };
+        let mut rest = Vec::new();
+        for (off, e) in std::mem::take(&mut self.pieces) {
+            if off + e.len <= n {
+                front.pieces.push((off, e));
+            } else if off >= n {
+                rest.push((off - n, e));
+            } else {
+                let cut = n - off;
+                rest.push((0, Extent { len: e.len - cut, source: e.source.at(cut) }));
+                front.pieces.push((off, Extent { len: cut, source: e.source }));
+            }
+        }
+        self.pieces = rest;
+        self.len -= n;
+        front
+    }
+
+    fn hash(&self) -> u64 {
+        self.pieces
+            .iter()
+            .fold(mix(7, self.len), |h, (off, e)| mix(mix(mix(h, *off), e.len), e.source.hash()))
+    }
+
+    /// A digest, for comparing states.
+    pub fn digest(&self) -> u64 {
+        self.hash()
+    }
+}
+
+/// What is known of a stretch of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Known {
+    /// First address that nobody ever wrote (or that was copied from such).
+    pub never_written: Option<u64>,
+    /// First address whose content is unknown.
+    pub unknown: Option<u64>,
+}
+
+/// The memory of the machine.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    map: OrdMap<u64, Extent>,
+    regions: Arc<Vec<Region>>,
+    digest: u64,
+}
+
+impl Memory {
+    /// The memory before the first event: every region's fill, then the contents.
+    ///
+    /// Rings that no region covers are regions of their own, filled with zero as the driver
+    /// allocates them.
+    pub fn new(program: &Program) -> Memory {
+        let mut regions = program.regions.clone();
+        for q in &program.queues {
+            for dir in crate::udma::Dir::BOTH {
+                let Some(ring) = q.ring(dir) else { continue };
+                if program.region_at(ring.base).is_none() {
+                    let kind = if program.arch.is_host(ring.base) {
+                        crate::engine::program::RegionKind::Host
+                    } else {
+                        crate::engine::program::RegionKind::Device
+                    };
+                    regions.push(Region {
+                        name: format!("{}.{dir}", q.id),
+                        kind,
+                        base: ring.base,
+                        len: ring.bytes(),
+                        fill: Fill::Zero,
+                    });
+                }
+            }
+        }
+        regions.sort_by_key(|r| r.base);
+        let mut m = Memory { map: OrdMap::new(), regions: Arc::new(Vec::new()), digest: 0 };
+        for r in &regions {
+            let source = match r.fill {
+                Fill::Never => continue,
+                Fill::Zero => Source::Byte(0),
+                Fill::Byte(b) => Source::Byte(b),
+                Fill::Pattern(seed) => Source::Pattern(seed, 0),
+                Fill::Unknown => Source::Unknown(r.base),
+            };
+            m.put(r.base, Extent { len: r.len, source });
+        }
+        for (i, c) in program.contents.iter().enumerate() {
+            // A blob of the program is named by its index: contents may be a mapped gigabyte
+            // that must not be hashed.
+            let id = mix(0x636f_6e74, i as u64);
+            m.put_content(
+                c.addr,
+                Content {
+                    len: c.bytes.len() as u64,
+                    pieces: vec![(
+                        0,
+                        Extent {
+                            len: c.bytes.len() as u64,
+                            source: Source::Blob(id, c.bytes.clone(), 0),
+                        },
+                    )],
+                },
+            );
+        }
+        m.regions = Arc::new(regions);
+        m
+    }
+
+    /// The regions, in order of address, rings included.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// The region that holds an address.
+    pub fn region_at(&self, addr: u64) -> Option<&Region> {
+        let i = self.regions.partition_point(|r| r.base <= addr);
+        self.regions[..i].last().filter(|r| r.contains(addr))
+    }
+
+    /// The first address of a stretch that no region holds.
+    pub fn outside(&self, addr: u64, len: u64) -> Option<u64> {
+        let mut at = addr;
+        let mut left = len;
+        while left > 0 {
+            let Some(r) = self.region_at(at) else { return Some(at) };
+            let in_region = (r.len - (at - r.base)).min(left);
+            left -= in_region;
+            match at.checked_add(in_region) {
+                Some(next) => at = next,
+                None if left == 0 => {}
+                None => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// Takes a copy of the content of `len` bytes at `addr` (clipped at the end of the
+    /// address space).
+    pub fn take(&self, addr: u64, len: u64) -> Content {
+        let end = addr.saturating_add(len);
+        let mut out = Content { len, pieces: Vec::new() };
+        self.each(addr, end, |start, e| out.pieces.push((start - addr, e)));
+        out
+    }
+
+    /// Calls `f` for each extent's part inside `start..end`, in order.
+    fn each(&self, start: u64, end: u64, mut f: impl FnMut(u64, Extent)) {
+        if start >= end {
+            return;
+        }
+        if let Some((&s, e)) = self.map.range(..start).next_back() {
+            let e_end = s.saturating_add(e.len);
+            if e_end > start {
+                let skip = start - s;
+                f(start, Extent { len: e_end.min(end) - start, source: e.source.at(skip) });
+            }
+        }
+        for (&s, e) in self.map.range(start..end) {
+            let len = e.len.min(end - s);
+            f(s, Extent { len, source: e.source.clone() });
+        }
+    }
+
+    /// Reads bytes; unwritten ones read as zero. Says what of them is not known.
+    pub fn read(&self, addr: u64, out: &mut [u8]) -> Known {
+        out.fill(0);
+        let known = self.known(addr, out.len() as u64);
+        self.each(addr, addr.saturating_add(out.len() as u64), |s, e| {
+            let at = (s - addr) as usize;
+            e.source.fill(&mut out[at..at + e.len as usize]);
+        });
+        known
+    }
+
+    /// What is known of a stretch, without reading it.
+    pub fn known(&self, addr: u64, len: u64) -> Known {
+        let end = addr.saturating_add(len);
+        let mut k = Known::default();
+        let mut at = addr;
+        self.each(addr, end, |s, e| {
+            if s > at {
+                k.never_written.get_or_insert(at);
+            }
+            match e.source {
+                Source::Unknown(_) => {
+                    k.unknown.get_or_insert(s);
+                }
+                Source::Unwritten => {
+                    k.never_written.get_or_insert(s);
+                }
+                _ => {}
+            }
+            at = s + e.len;
+        });
+        if at < end {
+            k.never_written.get_or_insert(at);
+        }
+        k
+    }
+
+    /// Reads a little-endian 32-bit word.
+    pub fn read_u32(&self, addr: u64) -> u32 {
+        let mut b = [0; 4];
+        self.read(addr, &mut b);
+        u32::from_le_bytes(b)
+    }
+
+    /// Stores bytes.
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) {
+        self.write_blob(addr, Blob::from_vec(bytes.to_vec()));
+    }
+
+    /// Stores a blob without copying it; its content is hashed once.
+    pub fn write_blob(&mut self, addr: u64, blob: Blob) {
+        let len = blob.len() as u64;
+        let id = hash_bytes(blob.bytes());
+        let source = Source::Blob(id, blob, 0);
+        self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+    }
+
+    /// Stores one byte `len` times.
+    pub fn fill(&mut self, addr: u64, len: u64, byte: u8) {
+        let source = Source::Byte(byte);
+        self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+    }
+
+    /// Puts content at an address. Its gaps become bytes that are known to be unwritten.
+    pub fn put_content(&mut self, addr: u64, content: Content) {
+        let end = addr.saturating_add(content.len);
+        if end == addr {
+            return;
+        }
+        self.clear(addr, end);
+        let mut at = addr;
+        for (off, e) in content.pieces {
+            let start = addr.saturating_add(off);
+            if start > at {
+                self.put(at, Extent { len: start - at, source: Source::Unwritten });
+            }
+            let len = e.len.min(end.saturating_sub(start));
+            if len > 0 {
+                self.put(start, Extent { len, source: e.source });
+            }
+            at = start.saturating_add(len);
+        }
+        if at < end {
+            self.put(at, Extent { len: end - at, source: Source::Unwritten });
+        }
+        self.join_next(end);
+    }
+
+    /// Removes everything in `start..end`, keeping what sticks out.
+    fn clear(&mut self, start: u64, end: u64) {
+        if let Some((s, e)) = self.map.range(..start).next_back().map(|(s, e)| (*s, e.clone())) {
+            let e_end = s.saturating_add(e.len);
+            if e_end > start {
+                self.remove(s);
+                self.put(s, Extent { len: start - s, source: e.source.clone() });
+                if e_end > end {
+                    self.put(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                }
+            }
+        }
+        while let Some((s, e)) = self.map.range(start..end).next().map(|(s, e)| (*s, e.clone())) {
+            self.remove(s);
+            let e_end = s.saturating_add(e.len);
+            if e_end > end {
+                self.put(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+            }
+        }
+    }
+
+    fn extent_hash(start: u64, e: &Extent) -> u64 {
+        mix(mix(start, e.len), e.source.hash())
+    }
+
+    fn remove(&mut self, start: u64) {
+        if let Some(e) = self.map.remove(&start) {
+            self.digest = self.digest.wrapping_sub(Memory::extent_hash(start, &e));
+        }
+    }
+
+    /// Inserts an extent into free space, joined to the one before it where it goes on.
+    fn put(&mut self, start: u64, e: Extent) {
+        if e.len == 0 {
+            return;
+        }
+        if let Some((s, before)) = self.map.range(..start).next_back().map(|(s, e)| (*s, e.clone()))
+            && s.saturating_add(before.len) == start
+            && before.source.continues(before.len, &e.source)
+        {
+            self.remove(s);
+            return self.insert(s, Extent { len: before.len + e.len, source: before.source });
+        }
+        self.insert(start, e);
+    }
+
+    fn insert(&mut self, start: u64, e: Extent) {
+        self.digest = self.digest.wrapping_add(Memory::extent_hash(start, &e));
+        self.map.insert(start, e);
+    }
+
+    /// Joins the extent that starts at `at` to the one before it, where it goes on.
+    fn join_next(&mut self, at: u64) {
+        if let Some(e) = self.map.get(&at).cloned() {
+            self.remove(at);
+            self.put(at, e);
+        }
+    }
+
+    /// A digest of the whole content.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// How many extents there are; what memory costs.
+    pub fn extents(&self) -> usize {
+        self.map.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::program::RegionKind;
+    use crate::udma::{Generation, Profile};
+    use proptest::prelude::*;
+
+    const BASE: u64 = 0x1000;
+
+    fn memory(fill: Fill) -> Memory {
+        let mut p = Program::new(Generation::V3, Profile::default_profile());
+        p.regions.push(Region {
+            name: "r".into(),
+            kind: RegionKind::Device,
+            base: BASE,
+            len: 256,
+            fill,
+        });
+        Memory::new(&p)
+    }
+
+    #[derive(Debug, Clone)]
+    enum Op {
+        Write(u64, Vec<u8>),
+        Fill(u64, u64, u8),
+        Copy(u64, u64, u64),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            (0u64..256, prop::collection::vec(any::<u8>(), 1..32))
+                .prop_map(|(a, b)| Op::Write(a, b)),
+            (0u64..256, 1u64..64, any::<u8>()).prop_map(|(a, n, b)| Op::Fill(a, n, b)),
+            (0u64..256, 0u64..256, 1u64..96).prop_map(|(s, d, n)| Op::Copy(s, d, n)),
+        ]
+    }
+
+    proptest! {
+        /// Extents behave as plain bytes would, a copy as if it read everything first, and the
+        /// digest depends on the history's outcome only through the extents.
+        #[test]
+        fn extents_are_bytes(ops in prop::collection::vec(op(), 0..40), pattern in any::<bool>()) {
+            let mut m = memory(if pattern { Fill::Pattern(9) } else { Fill::Zero });
+            let mut plain = vec![0u8; 512];
+            m.read(BASE, &mut plain[..256]);
+            m.fill(BASE + 256, 256, 0);
+            for op in ops {
+                match op {
+                    Op::Write(a, b) => {
+                        m.write(BASE + a, &b);
+                        plain[a as usize..a as usize + b.len()].copy_from_slice(&b);
+                    }
+                    Op::Fill(a, n, b) => {
+                        m.fill(BASE + a, n, b);
+                        plain[a as usize..(a + n) as usize].fill(b);
+                    }
+                    Op::Copy(s, d, n) => {
+                        let c = m.take(BASE + s, n);
+                        m.put_content(BASE + d, c);
+                        plain.copy_within(s as usize..(s + n) as usize, d as usize);
+                    }
+                }
+                let mut now = vec![0; 512];
+                prop_assert_eq!(m.read(BASE, &mut now), Known::default());
+                prop_assert_eq!(&now, &plain);
+            }
+            let sum = m.map.iter().fold(0u64, |h, (s, e)| h.wrapping_add(Memory::extent_hash(*s, e)));
+            prop_assert_eq!(sum, m.digest());
+        }
+    }
+
+    #[test]
+    fn unwritten_bytes_stay_known_as_such_through_a_copy() {
+        let mut m = memory(Fill::Never);
+        assert_eq!(m.known(BASE, 4).never_written, Some(BASE));
+        m.write(BASE, &[1, 2]);
+        let c = m.take(BASE, 4);
+        m.put_content(BASE + 0x80, c);
+        assert_eq!(m.known(BASE + 0x80, 4).never_written, Some(BASE + 0x82));
+        assert_eq!(m.known(BASE + 0x80, 2), Known::default());
+    }
+
+    #[test]
+    fn a_chunked_copy_of_a_pattern_is_one_extent() {
+        let mut m = memory(Fill::Pattern(3));
+        for i in 0..4 {
+            let c = m.take(BASE + i * 16, 16);
+            m.put_content(BASE + 0x1000 + i * 16, c);
+        }
+        assert_eq!(m.extents(), 2);
+    }
+
+    #[test]
+    fn a_stretch_that_leaves_its_region_names_the_first_address_outside() {
+        let m = memory(Fill::Zero);
+        assert_eq!(m.outside(BASE, 256), None);
+        assert_eq!(m.outside(BASE, 257), Some(BASE + 256));
+        assert_eq!(m.outside(u64::MAX, 4), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_stream_is_cut_where_asked() {
+        let mut m = memory(Fill::Zero);
+        m.write(BASE, &[1, 2, 3, 4, 5]);
+        let mut c = m.take(BASE, 8);
+        let front = c.split_front(3);
+        m.put_content(BASE + 64, c);
+        m.put_content(BASE + 96, front);
+        let mut b = [0; 5];
+        m.read(BASE + 64, &mut b);
+        assert_eq!(b, [4, 5, 0, 0, 0]);
+        m.read(BASE + 96, &mut b[..3]);
+        assert_eq!(b[..3], [1, 2, 3]);
+    }
+}

@@ -1,0 +1,13 @@
+//! The ring model: queues, the host agent, the engine agent, memory, and the events that
+//! they produce one by one.
+//!
+//! `Machine::step` is the whole interface: it makes the next event happen and says what it
+//! was. The order of events is the calm one: the engine works as soon as it may, everything
+//! becomes visible in ring order. What silicon does inside is not public; each such choice is
+//! marked MODEL where it is taken and listed in `docs/model.md`.
+
+pub mod event;
+pub mod memory;
+
+pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
+pub use memory::Memory;
