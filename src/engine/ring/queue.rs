@@ -4,7 +4,7 @@
 use super::memory::mix;
 use crate::engine::program::{QueueDecl, QueueId, RingDecl};
 use crate::udma::profile::Profile;
-use crate::udma::ring::{INITIAL_RING_ID, free_slots, next_ring_id};
+use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
 use crate::udma::{Desc, Dir};
 
 use super::event::Ret;
@@ -45,13 +45,7 @@ impl SwRing {
     /// A ring whose size is no power of two cannot be allocated from: an assertion before
     /// 2.26, no free slot from then on (`Code(0)` stands for the count 0).
     pub fn available(&self, profile: &Profile) -> Result<u32, Ret> {
-        if self.size.is_power_of_two() {
-            Ok(free_slots(self.size, self.next_desc_idx, self.next_cdesc_idx))
-        } else if profile.asserts_return {
-            Ok(0)
-        } else {
-            Err(Ret::Bug)
-        }
+        profile.reported_free(self.size, self.next_desc_idx, self.next_cdesc_idx).ok_or(Ret::Bug)
     }
 
     /// Free slots for showing: as above, 0 where the driver would stop.
@@ -67,10 +61,7 @@ impl SwRing {
     pub fn take(&mut self) -> (u32, u8) {
         let slot = self.next_desc_idx;
         let ring_id = self.desc_ring_id;
-        self.next_desc_idx = (slot + 1) & self.size.wrapping_sub(1);
-        if self.next_desc_idx == 0 {
-            self.desc_ring_id = next_ring_id(ring_id);
-        }
+        (self.next_desc_idx, self.desc_ring_id) = take_slot(self.size, slot, ring_id);
         self.staged += 1;
         (slot, ring_id)
     }

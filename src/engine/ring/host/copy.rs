@@ -7,6 +7,7 @@ use crate::engine::ring::event::{EventKind, Ret, Role};
 use crate::engine::ring::machine::Machine;
 use crate::engine::ring::queue::Pending;
 use crate::udma::Errno;
+use crate::udma::host::{MARKER_BYTES, next_async_handle};
 use crate::udma::profile::{
     H2T_DESC_COUNT, MAX_DESC_BYTES, MEMSET_BUF_BYTES, SYNC_THRESHOLD, WaitKind,
 };
@@ -197,7 +198,7 @@ impl AsyncCopy {
             now: whole,
             whole,
             previous,
-            handle: next_handle(previous).unwrap_or(-1),
+            handle: next_async_handle(i64::from(previous)).map_or(-1, |h| h as i32),
             pending: 0,
             at: At::Chunk,
             only_wait: false,
@@ -211,16 +212,6 @@ impl AsyncCopy {
     }
 }
 
-/// The handle after `previous`: none, 1, 2, 1 ..; 0 stays 0.
-pub fn next_handle(previous: i32) -> Option<i32> {
-    match previous {
-        -1 | 2 => Some(1),
-        0 => Some(0),
-        1 => Some(2),
-        _ => None,
-    }
-}
-
 impl Machine {
     fn pending(&mut self, queue: QueueId, handle: i32) -> Option<&mut Option<Pending>> {
         let i = self.index_of(queue)?;
@@ -229,7 +220,7 @@ impl Machine {
 
     fn handle_marker(&self, p: &Program, queue: QueueId, handle: i32) -> u64 {
         let area = p.queue(queue).map_or(0, |q| q.marker_area);
-        area.wrapping_add(8 * u64::from(handle.unsigned_abs()))
+        area.wrapping_add(MARKER_BYTES * u64::from(handle.unsigned_abs()))
     }
 
     pub(super) fn copy_async(&mut self, p: &Program, mut c: AsyncCopy) -> Next {
@@ -237,7 +228,9 @@ impl Machine {
         let ret = self.host.result();
         match c.at {
             At::Chunk => {
-                if c.handle < 0 {
+                // The handle before must be none, or in use: looked at before anything is staged.
+                let in_use = self.pending(c.queue, c.previous).is_some_and(|p| p.is_some());
+                if c.handle < 0 || (c.previous > 0 && !in_use) {
                     return Next::End(INVALID);
                 }
                 let chunk = self.chunk(p, c.queue, c.now, c.pending);

@@ -7,7 +7,10 @@ use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::machine::{Machine, Polling};
 use crate::engine::ring::queue::{SwRing, ix};
 use crate::udma::profile::{MARKER, WaitKind};
-use crate::udma::{Dir, queue_init, reg};
+use crate::udma::queue_init::{
+    OuterQueueInit, QueueInit, RingAt, check_outer_queue_init, queue_init,
+};
+use crate::udma::{Dir, reg};
 
 impl Machine {
     /// Initialises a queue: Tx parameters are checked and programmed before the Rx size is
@@ -23,28 +26,34 @@ impl Machine {
         let decl = self.queues[i].decl;
         let ring = |dir| {
             let r = decl.ring(dir);
-            let base = r.map_or(0, |r| r.base);
-            (base, size.map_or_else(|| r.map_or(0, |r| r.size), u64::from))
+            let declared = || r.map_or(0, |r| r.size) as u32;
+            RingAt { base: r.map_or(0, |r| r.base), size: size.unwrap_or_else(declared) }
         };
         let (tx, rx) = (ring(Dir::Tx), ring(Dir::Rx));
-        let plan = queue_init::plan(queue.engine, queue.queue, tx, rx);
-        if let Some(w) = plan.writes.get(step as usize) {
+        let inner = QueueInit { queue: queue.queue, tx, rx, completion_ring: false };
+        let outer = OuterQueueInit { engine: queue.engine, inner, completion_bytes: None };
+        let (answer, writes) = match check_outer_queue_init(&outer) {
+            Err(e) if !e.tx_programmed() => (Err(e), Vec::new()),
+            _ => queue_init(&inner),
+        };
+        if let Some(w) = writes.get(step as usize) {
             let offset = reg::queue_block(w.dir, queue.queue) + w.offset;
             let lost = self.mmio_write(p, queue.engine, offset, w.value);
             let kind = EventKind::MmioWrite { engine: queue.engine, offset, value: w.value, lost };
             return Next::Event(kind, Frame::Init { queue, size, step: step + 1 });
         }
-        if plan.ret == 0 {
-            let q = &mut self.queues[i];
-            q.ready = true;
-            q.sw[ix(Dir::Tx)] = SwRing::new(tx.1);
-            q.sw[ix(Dir::Rx)] = SwRing::new(rx.1);
-            // A re-initialisation inside a copy keeps what it is about to restage.
-            if size.is_none() {
-                q.handles = [None; 3];
-            }
+        if let Err(e) = answer {
+            return Next::End(Ret::Code(e.errno().0));
         }
-        Next::End(Ret::Code(plan.ret))
+        let q = &mut self.queues[i];
+        q.ready = true;
+        q.sw[ix(Dir::Tx)] = SwRing::new(u64::from(tx.size));
+        q.sw[ix(Dir::Rx)] = SwRing::new(u64::from(rx.size));
+        // A re-initialisation inside a copy keeps what it is about to restage.
+        if size.is_none() {
+            q.handles = [None; 3];
+        }
+        Next::End(Ret::OK)
     }
 
     /// The doorbell call: checks, then RX and TX, each a fence and a write.
