@@ -514,6 +514,9 @@ impl Machine {
         match step {
             0 => {
                 self.host.polled = None;
+                if let Some(i) = self.index_of(queue) {
+                    self.queues[i].marker = marker;
+                }
                 Next::Event(self.marker_write(MarkerWord::Src, marker, MARKER), again(1))
             }
             1 => Next::Event(self.marker_write(MarkerWord::Dst, dst, 0), again(2)),

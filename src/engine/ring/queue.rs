@@ -192,6 +192,8 @@ pub struct Queue {
     pub due: Option<u64>,
     /// The packet in work.
     pub packet: super::device::Packet,
+    /// First word of the marker that the newest batch uses; the area's first before that.
+    pub marker: u64,
     /// Doorbell pairs so far: the number of the newest batch.
     pub batches: u64,
     /// Batches acked or given up.
@@ -234,6 +236,7 @@ impl Queue {
             hw,
             due: None,
             packet: super::device::Packet::default(),
+            marker: decl.marker_area,
             batches: 0,
             batches_done: 0,
             bounds: std::collections::VecDeque::new(),
@@ -295,7 +298,7 @@ impl Queue {
             h = self.hw(dir).digest(self.sw(dir).digest(h));
         }
         h = mix(h, self.due.map_or(0, |d| d.wrapping_add(1)));
-        h = mix(mix(h, self.batches), self.batches_done);
+        h = mix(mix(mix(h, self.marker), self.batches), self.batches_done);
         for p in self.handles.iter().flatten() {
             h = mix(mix(mix(h, p.src), p.dst), p.size ^ u64::from(p.count) << 48);
         }

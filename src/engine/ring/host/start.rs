@@ -126,6 +126,7 @@ impl Machine {
             0 => {
                 self.host.batch = self.queues[i].batches_done + 1;
                 self.host.polled = None;
+                self.queues[i].marker = marker.unwrap_or(self.queues[i].marker);
                 let asynchronous = kind == WaitKind::Async;
                 let kind = EventKind::WaitBudget {
                     queue,
