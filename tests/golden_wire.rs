@@ -11,7 +11,7 @@ use dmadbg::udma::desc::{DESC_BYTES, Desc, Dir, View};
 use dmadbg::udma::engine_state::{self, EngineState};
 use dmadbg::udma::profile::{self, Platform, WaitKind};
 use dmadbg::udma::queue_init::{self, OuterQueueInit, QueueInit, QueueWrite, RingAt};
-use dmadbg::udma::{Barrier, Generation, bring_up, host, reg, ring};
+use dmadbg::udma::{Barrier, bring_up, host, reg, ring};
 use golden_support::{Compared, desc_bytes, each_case, hex, load_json, pair, section};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
