@@ -11,29 +11,10 @@ use dmadbg::udma::desc::{DESC_BYTES, Desc, Dir, View};
 use dmadbg::udma::engine_state::{self, EngineState};
 use dmadbg::udma::profile::{self, Platform, WaitKind};
 use dmadbg::udma::queue_init::{self, OuterQueueInit, QueueInit, QueueWrite, RingAt};
-use dmadbg::udma::{Barrier, Generation, bring_up, host, reg, ring};
-use golden_support::{Compared, desc_bytes, golden, hex, load_json, pair, section};
+use dmadbg::udma::{Barrier, bring_up, host, reg, ring};
+use golden_support::{Compared, desc_bytes, each_case, hex, load_json, pair, section};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Runs `check` for every case of a section under every pair that it holds for.
-fn each_case<T: DeserializeOwned>(
-    name: &str,
-    mut check: impl FnMut(&'static profile::Profile, Generation, &T),
-) {
-    let Some(groups) = section(name) else { return };
-    let mut n = Compared::new();
-    for group in &groups {
-        for case in group.cases::<T>() {
-            for &(profile, arch) in &group.pairs {
-                check(profile, arch, &case);
-                n.one();
-            }
-        }
-    }
-    n.finish(&format!("cases of {name}"));
-}
 
 #[test]
 fn golden_every_section_of_ring_math_is_compared_by_some_test() {
@@ -603,15 +584,4 @@ fn golden_engine_init() {
         assert_eq!((accesses.len(), record.ret), (record.accesses.len(), 0), "{what}");
     }
     n.finish("register accesses of engine bring-up");
-}
-
-#[test]
-fn golden_folder_holds_every_file_that_is_compared_here() {
-    let Some(folder) = golden() else { return };
-    let mut n = Compared::new();
-    for name in ["descriptors.json", "ring-math.json", "engine-init.json"] {
-        assert!(folder.join(name).is_file(), "{name} is missing");
-        n.one();
-    }
-    n.finish("file names");
 }

@@ -1,3 +1,5 @@
+//! Tests of the register map.
+
 use super::*;
 
 #[test]

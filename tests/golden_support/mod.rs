@@ -4,7 +4,7 @@
 //! so and pass; with it a folder that is missing or empty is a failure, and so is a
 //! comparison that compared nothing.
 
-#![allow(dead_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
 use dmadbg::udma::{Generation, Profile};
 use std::path::PathBuf;
@@ -131,6 +131,24 @@ impl Compared {
         println!("golden: compared {} {what}", self.0);
         assert!(self.0 > 0, "nothing compared: {what}");
     }
+}
+
+/// Runs `check` for every case of a section under every pair that it holds for.
+pub fn each_case<T: serde::de::DeserializeOwned>(
+    name: &str,
+    mut check: impl FnMut(&'static Profile, Generation, &T),
+) {
+    let Some(groups) = section(name) else { return };
+    let mut n = Compared::new();
+    for group in &groups {
+        for case in group.cases::<T>() {
+            for &(profile, arch) in &group.pairs {
+                check(profile, arch, &case);
+                n.one();
+            }
+        }
+    }
+    n.finish(&format!("cases of {name}"));
 }
 
 /// A number written as `0x..`.
