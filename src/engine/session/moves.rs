@@ -34,11 +34,7 @@ pub(super) struct Prior {
 
 impl Prior {
     fn of(m: &Machine) -> Prior {
-        Prior {
-            phase: m.phase(),
-            batch: m.last.map_or(0, |e| e.batch),
-            timeouts: m.host.timeouts,
-        }
+        Prior { phase: m.phase(), batch: m.last.map_or(0, |e| e.batch), timeouts: m.host.timeouts }
     }
 }
 
@@ -48,7 +44,11 @@ type Answer = Result<bool, Diagnostic>;
 type Question<'a> = &'a mut dyn FnMut(&Session, Prior, &Machine, &Event) -> Answer;
 
 impl Session {
-    pub(super) fn travel(&mut self, command: &Command, watch: Watch<'_>) -> Result<Outcome, Diagnostic> {
+    pub(super) fn travel(
+        &mut self,
+        command: &Command,
+        watch: Watch<'_>,
+    ) -> Result<Outcome, Diagnostic> {
         if !self.can_step() && !matches!(command, Command::Goto(_) | Command::Restart) {
             return Err(Diagnostic::new("S010", "the program has nothing to run"));
         }
@@ -73,15 +73,19 @@ impl Session {
                     Ok(is_unit(s, prior, m, e, unit) && acts(e, who))
                 })
             }
-            Command::Next { count, back } => self.go(*count, *back, watch, &mut |s, prior, m, e| {
-                Ok(is_unit(s, prior, m, e, Unit::Phase))
-            }),
+            Command::Next { count, back } => {
+                self.go(*count, *back, watch, &mut |s, prior, m, e| {
+                    Ok(is_unit(s, prior, m, e, Unit::Phase))
+                })
+            }
             Command::Finish { back } => self.go(1, *back, watch, &mut |s, prior, m, e| {
                 Ok(is_unit(s, prior, m, e, Unit::Batch))
             }),
             Command::Doorbell { queue, back } => {
                 let id = match queue {
-                    Some(q) => Some(super::queue_of(self, q).map_err(super::EvalError::into_diagnostic)?),
+                    Some(q) => {
+                        Some(super::queue_of(self, q).map_err(super::EvalError::into_diagnostic)?)
+                    }
                     None => None,
                 };
                 self.go(1, *back, watch, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
@@ -133,11 +137,22 @@ impl Session {
     }
 
     /// Runs until the question is answered yes `count` times or a stop is hit.
-    fn go(&mut self, count: u64, back: bool, watch: Watch<'_>, ask: Question<'_>) -> Result<String, Diagnostic> {
+    fn go(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
         if back { self.go_back(count, watch, ask) } else { self.go_on(count, watch, ask) }
     }
 
-    fn go_on(&mut self, count: u64, watch: Watch<'_>, ask: Question<'_>) -> Result<String, Diagnostic> {
+    fn go_on(
+        &mut self,
+        count: u64,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
         let from = self.machine.n;
         let mut m = self.machine.clone();
         let mut left = count;
@@ -170,7 +185,12 @@ impl Session {
 
     /// Stops where going forward would have: at the newest event before this one that answers
     /// yes (the `count`-th newest) or that a stop matches; at event 0 where there is none.
-    fn go_back(&mut self, count: u64, watch: Watch<'_>, ask: Question<'_>) -> Result<String, Diagnostic> {
+    fn go_back(
+        &mut self,
+        count: u64,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
         let from = self.machine.n;
         let mut left = count.max(1);
         let mut end = from;

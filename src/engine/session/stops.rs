@@ -115,9 +115,7 @@ pub fn touches(s: &Session, m: &Machine, e: &Event, loc: &Loc) -> bool {
             })
         }
         Loc::Batch(n) => e.batch == *n,
-        Loc::Addr(a) => {
-            e.kind.access().is_some_and(|(addr, len, _)| *a >= addr && *a - addr < len)
-        }
+        Loc::Addr(a) => e.kind.access().is_some_and(|(addr, len, _)| *a >= addr && *a - addr < len),
         Loc::Marker => matches!(e.kind, EventKind::Visible { addr, len: 4, .. }
             if m.memory.read_u32(addr) == MARKER),
         Loc::Doorbell => is_doorbell(m, e, None),
@@ -128,7 +126,13 @@ pub fn touches(s: &Session, m: &Machine, e: &Event, loc: &Loc) -> bool {
 
 impl Session {
     /// Whether a stop matches, leaving its count of hits aside.
-    fn matches(&self, stop: &Stop, prior: Prior, m: &Machine, e: &Event) -> Result<bool, Diagnostic> {
+    fn matches(
+        &self,
+        stop: &Stop,
+        prior: Prior,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<bool, Diagnostic> {
         // A batch stops at its first event only.
         if matches!(stop.loc, Loc::Batch(n) if prior.batch == n) {
             return Ok(false);
@@ -145,7 +149,12 @@ impl Session {
     }
 
     /// Why the session stops at this event, if a stop says so.
-    pub(super) fn stop_at(&mut self, prior: Prior, m: &Machine, e: &Event) -> Result<Option<String>, Diagnostic> {
+    pub(super) fn stop_at(
+        &mut self,
+        prior: Prior,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<Option<String>, Diagnostic> {
         for i in 0..self.stops.len() {
             let stop = &self.stops[i];
             if !stop.enabled || e.n <= stop.skip_to || !self.matches(stop, prior, m, e)? {
@@ -258,7 +267,11 @@ impl Session {
         Ok(Outcome::say(format!("{} deleted", which.len())))
     }
 
-    pub(super) fn enable_stops(&mut self, numbers: &[u64], on: bool) -> Result<Outcome, Diagnostic> {
+    pub(super) fn enable_stops(
+        &mut self,
+        numbers: &[u64],
+        on: bool,
+    ) -> Result<Outcome, Diagnostic> {
         let which = self.numbered(numbers)?;
         for i in &which {
             self.stops[*i].enabled = on;
