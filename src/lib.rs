@@ -8,3 +8,4 @@ pub mod diag;
 pub mod engine;
 pub mod limits;
 pub mod udma;
+pub mod ui;
