@@ -15,6 +15,8 @@ use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
 pub const LOOK_AHEAD: u64 = 1 << 14;
+/// Events looked back, for the slot that the newest of them is about.
+const LOOK_BACK: u64 = 64;
 /// Equal slots in a row that are folded at most into one line.
 const MAX_FOLD: u64 = 1 << 10;
 /// Equal slots in a row that are worth folding.
@@ -77,20 +79,42 @@ pub struct Said {
     pub severity: Option<Severity>,
 }
 
+/// What equal slots have in common: their lives on Tx and Rx, and whether those changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alike {
+    /// On Tx.
+    pub tx: Life,
+    /// On Rx.
+    pub rx: Life,
+    /// Since the last stop.
+    pub changed: (bool, bool),
+}
+
+/// Equal slots in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fold {
+    /// The first.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// What they are.
+    pub alike: Alike,
+}
+
 /// A line of the ring panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingLine {
     /// A slot.
     Slot(u64),
-    /// Equal slots of no interest: first, how many, their lives on Tx and Rx.
-    Fold(u64, u64, Life, Life),
+    /// Equal slots of no interest.
+    Fold(Fold),
 }
 
 impl RingLine {
     fn end(self) -> u64 {
         match self {
             RingLine::Slot(s) => s + 1,
-            RingLine::Fold(s, n, ..) => s + n,
+            RingLine::Fold(f) => f.first + f.count,
         }
     }
 }
@@ -393,12 +417,19 @@ impl Model {
         if !self.follow {
             return;
         }
-        let Some(e) = self.session.last_event() else {
-            self.select_slot(None, 0);
-            return;
+        let here = self.session.position();
+        let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
+        let about = if let Some((dir, slot)) = faulted {
+            Some((Some(dir), slot))
+        } else {
+            // The newest event that is about a slot, not too far back.
+            let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
+            recent.iter().rev().find_map(|e| slot_of(e, self.queue()))
         };
-        if let Some((dir, slot)) = slot_of(&e, self.queue()) {
-            self.select_slot(dir, slot);
+        match about {
+            Some((dir, slot)) => self.select_slot(dir, slot),
+            None if here == 0 => self.select_slot(None, 0),
+            None => {}
         }
     }
 
@@ -510,12 +541,16 @@ impl Model {
 
     /// The line that begins with a slot.
     fn line_from(&self, slot: u64) -> RingLine {
-        let Some((tx, rx)) = self.dull(slot) else { return RingLine::Slot(slot) };
-        let mut n = 1;
-        while n < MAX_FOLD && self.dull(slot + n) == Some((tx, rx)) {
-            n += 1;
+        let Some(alike) = self.dull(slot) else { return RingLine::Slot(slot) };
+        let mut count = 1;
+        while count < MAX_FOLD && self.dull(slot + count) == Some(alike) {
+            count += 1;
         }
-        if n >= MIN_FOLD { RingLine::Fold(slot, n, tx, rx) } else { RingLine::Slot(slot) }
+        if count >= MIN_FOLD {
+            RingLine::Fold(Fold { first: slot, count, alike })
+        } else {
+            RingLine::Slot(slot)
+        }
     }
 
     /// The first slot to show so that `slot` comes after `lines` lines.
@@ -539,8 +574,8 @@ impl Model {
         at
     }
 
-    /// The lives of a slot on both rings where nothing about it is worth a line.
-    fn dull(&self, slot: u64) -> Option<(Life, Life)> {
+    /// What a slot is like where nothing about it is worth a line.
+    fn dull(&self, slot: u64) -> Option<Alike> {
         if !self.fold || slot == self.selection.slot || slot >= self.slots() {
             return None;
         }
@@ -549,14 +584,14 @@ impl Model {
                 let dull = matches!(
                     life,
                     Life::NeverWritten | Life::Stale | Life::Guard | Life::Acked | Life::Retired
-                ) && !self.slot_changed(dir, slot)
-                    && self.stop_at(dir, slot).is_none()
+                ) && self.stop_at(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
-                dull.then_some(life)
+                dull.then(|| (life, self.slot_changed(dir, slot)))
             }
-            None => Some(Life::NeverWritten),
+            None => Some((Life::NeverWritten, false)),
         };
-        Some((one(Dir::Tx)?, one(Dir::Rx)?))
+        let ((tx, a), (rx, b)) = (one(Dir::Tx)?, one(Dir::Rx)?);
+        Some(Alike { tx, rx, changed: (a, b) })
     }
 
     /// Which cursors stand at a slot: the engine's head, its tail, the driver's next slot.

@@ -40,12 +40,18 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     for &word in Word::of(view) {
         let mut head = word_line(model, desc, word);
         if word == Word::BufPtr {
-            head.push(format!("  {}", address(model, desc, dir)), model.theme.strong());
+            head.push(format!("  {}", address(model, desc, dir, 40)), model.theme.strong());
             head.push(format!("  {}", human(desc.length())), model.theme.dim());
         }
-        out.push(head);
         let fields: Vec<&'static Field> = field::fields_of(view, word).collect();
         // A word that is one field needs no ruler.
+        if fields.len() > 1 {
+            head.push(
+                format!("  {}", super::compact::words(model, desc, word)),
+                model.theme.text(),
+            );
+        }
+        out.push(head);
         if fields.len() > 1 {
             out.extend(ruler(model, desc, &fields, room));
         }
@@ -154,11 +160,16 @@ impl Cell {
 /// Bit numbers, values, names; in as many bands as the width asks for.
 fn ruler(model: &Model, desc: Desc, fields: &[&'static Field], room: usize) -> Vec<Row> {
     let cells: Vec<Cell> = fields.iter().map(|f| Cell::new(f, desc.get(f))).collect();
+    let total: usize = cells.iter().map(|c| c.width + 1).sum();
+    // Bands of about the same width.
+    let bands = total.div_ceil(room.max(1));
+    let fair = total.div_ceil(bands.max(1)) + bands.saturating_sub(1) * 3;
+    let limit = if bands > 1 { fair.min(room) } else { room };
     let mut out = Vec::new();
     let mut band: Vec<&Cell> = Vec::new();
     let mut used = 0;
     for cell in &cells {
-        if !band.is_empty() && used + cell.width + 1 > room.saturating_sub(1) {
+        if !band.is_empty() && used + cell.width + 1 > limit {
             out.extend(draw_band(model, desc, &band));
             band.clear();
             used = 0;
@@ -254,8 +265,8 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         }
     }
     for c in readings {
-        let mut row = Row::text(format!("{} ", c.name), t.accent());
-        row.push(format!("{} ", c.meaning), t.text());
+        let mut row = Row::text("operation ", t.dim()).with(c.name, t.accent());
+        row.push(format!(": {} ", c.meaning), t.text());
         for f in c.fields {
             row.push(format!(" {} ", f.name), t.dim());
             row.push(f.words(desc.get(f)), t.text());
