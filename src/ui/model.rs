@@ -139,6 +139,8 @@ pub struct Derived {
     pub ring: Vec<RingLine>,
     /// Events of the events pane.
     pub events: Vec<Event>,
+    /// Which were asked for: the first, how many.
+    pub window: (u64, u64),
     /// The event that comes next.
     pub next: Option<Event>,
     /// What changes the marker next, seen from an event on.
@@ -213,6 +215,7 @@ impl Model {
             areas: layout::areas(size, focus),
             ring: Vec::new(),
             events: Vec::new(),
+            window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
         };
@@ -424,7 +427,7 @@ impl Model {
         } else {
             // The newest event that is about a slot, not too far back.
             let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
-            recent.iter().rev().find_map(|e| slot_of(e, self.queue()))
+            recent.iter().rev().find_map(|e| Some((None, slot_of(e, self.queue())?)))
         };
         match about {
             Some((dir, slot)) => self.select_slot(dir, slot),
@@ -468,11 +471,12 @@ impl Model {
         } else if cursor >= self.event_top + rows {
             self.event_top = cursor + 1 - rows;
         }
-        self.derived.events = if self.derived.areas.pane(Pane::Events).is_some() {
-            self.session.events(self.event_top, self.event_top + rows)
-        } else {
-            Vec::new()
-        };
+        let window = (self.event_top, rows);
+        if self.derived.areas.pane(Pane::Events).is_some() && self.derived.window != window {
+            // What happens is settled: a window once read stays true.
+            self.derived.events = self.session.events(window.0, window.0 + window.1);
+            self.derived.window = window;
+        }
     }
 
     fn prepare_marker(&mut self) {
@@ -519,7 +523,7 @@ impl Model {
         let selected = self.selection.slot;
         self.ring_top = self.ring_top.min(selected);
         let mut lines = self.ring_lines(self.ring_top, rows);
-        let shown = lines.iter().any(|l| *l == RingLine::Slot(selected));
+        let shown = lines.contains(&RingLine::Slot(selected));
         if !shown && self.slots() > 0 {
             // The selection goes to the last third; lines before it are found backwards.
             self.ring_top = self.top_before(selected, rows.saturating_sub(1) * 2 / 3);
@@ -619,19 +623,20 @@ pub enum RingCursor {
     Next,
 }
 
-/// The slot of a queue that an event is about.
-fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<(Option<Dir>, u64)> {
+/// The slot of a queue that an event is about. The ring that the user looks at stays.
+fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<u64> {
     if e.queue() != queue {
         return None;
     }
     match e.kind {
-        EventKind::Stage { tx, .. } => Some((None, tx.slot)),
-        EventKind::CopyIn { dir, slot, .. }
-        | EventKind::Fetch { dir, slot, .. }
-        | EventKind::Fault { dir, slot, .. } => Some((Some(dir), slot)),
-        EventKind::Read { slot, .. } | EventKind::Stall { slot, .. } => Some((Some(Dir::Tx), slot)),
-        EventKind::Visible { slot, .. } => Some((Some(Dir::Rx), slot)),
-        EventKind::Retire { tx, rx, .. } => Some((None, tx.or(rx)?)),
+        EventKind::Stage { tx, .. } => Some(tx.slot),
+        EventKind::CopyIn { slot, .. }
+        | EventKind::Fetch { slot, .. }
+        | EventKind::Fault { slot, .. }
+        | EventKind::Read { slot, .. }
+        | EventKind::Stall { slot, .. }
+        | EventKind::Visible { slot, .. } => Some(slot),
+        EventKind::Retire { tx, rx, .. } => tx.or(rx),
         _ => None,
     }
 }

@@ -15,11 +15,11 @@ use crate::engine::command::Command;
 use crate::engine::session::{Progress, Session};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
-    KeyCode, KeyModifiers,
+    KeyCode, KeyModifiers, MouseEventKind,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -91,8 +91,7 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
     let guard = Guard::new(options.mouse)?;
     let (sender, receiver) = channel();
     let signals = listen(sender)?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    terminal.clear()?;
+    let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
     model.seams = options.seams;
@@ -134,6 +133,8 @@ fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle>
     std::thread::Builder::new().name("input".into()).spawn(move || {
         loop {
             let (message, last) = match crossterm::event::read() {
+                // Nothing answers to a move of the mouse alone.
+                Ok(Event::Mouse(m)) if m.kind == MouseEventKind::Moved => continue,
                 Ok(e) => (Incoming::Event(e), false),
                 Err(_) => (Incoming::Gone, true),
             };
@@ -187,7 +188,7 @@ impl Shell {
                 return Ok(true);
             }
             Incoming::Signal(SIGCONT) => {
-                self.terminal.clear()?;
+                self.terminal = blank()?;
                 return Ok(true);
             }
             Incoming::Signal(signal) => {
@@ -209,7 +210,7 @@ impl Shell {
                     }
                 }
                 Effect::Suspend => self.suspend(model)?,
-                Effect::Redraw => self.terminal.clear()?,
+                Effect::Redraw => self.terminal = blank()?,
             }
         }
         Ok(true)
@@ -265,11 +266,18 @@ impl Shell {
         restore();
         emulate_default_handler(SIGTSTP)?;
         prepare(self.mouse)?;
-        self.terminal.clear()?;
+        self.terminal = blank()?;
         let size = self.terminal.size()?;
         update(model, Message::Resize(size.width, size.height));
         Ok(())
     }
+}
+
+/// An empty screen and the knowledge that it is empty. (`Terminal::clear` would ask where the
+/// cursor is, and the answer would wait behind the thread that reads.)
+fn blank() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    crossterm::execute!(io::stdout(), Clear(ClearType::All))?;
+    Terminal::new(CrosstermBackend::new(io::stdout()))
 }
 
 /// Owns the state of the terminal: restores it when dropped.

@@ -3,7 +3,7 @@
 use super::rings::{self, address, digits, finish, flags, fold, head, length, phase};
 use super::{human, inspector};
 use crate::diag::render::printable;
-use crate::udma::{Desc, Dir, View, Word, field};
+use crate::udma::{Desc, Dir, View, Word, class, field};
 use crate::ui::model::{Model, RingLine};
 use crate::ui::rows::{Hit, Row, wrap};
 
@@ -37,7 +37,7 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
     let addresses = width.saturating_sub(fixed);
     let (source, target) = (addresses / 2, addresses - addresses / 2);
     let headings = format!(
-        "{:left$}{:<8} ph{:<tx_flags$} {:>7} {:<source$}   {:<8} {:<rx_flags$} {}",
+        "{:left$}{:<8} p {:<tx_flags$} {:>7} {:<source$}   {:<8} {:<rx_flags$} {}",
         "", "tx", "flags", "length", "source", "rx", "flags", "destination"
     );
     let mut out = vec![Row::text(headings, t.dim())];
@@ -118,8 +118,16 @@ pub fn words(model: &Model, desc: Desc, word: Word) -> String {
     if word == Word::BufPtr {
         return address(model, desc, model.selection.dir, usize::MAX);
     }
-    let set = field::fields_of(view, word)
-        .filter(|f| desc.get(f) != 0 || matches!(f.kind, field::Kind::Length | field::Kind::Phase));
+    // A class with fields of its own has the bits below the selector.
+    let own =
+        word == Word::MetaCtrl && class::readings(desc.word1).iter().any(|c| !c.fields.is_empty());
+    let selector = field::find(view, "op_type").map_or(0, |f| f.lo);
+    let set = field::fields_of(view, word).filter(|f| {
+        // A length of 0 and phase 0 say something; but META moves no bytes.
+        let zero_counts = matches!(f.kind, field::Kind::Length | field::Kind::Phase);
+        let class_has_it = own && f.lo < selector;
+        !class_has_it && (desc.get(f) != 0 || zero_counts && view != View::Meta)
+    });
     let one = |f: &'static field::Field| match f.kind {
         field::Kind::Flag => f.label.to_owned(),
         field::Kind::Length => human(desc.length()),

@@ -241,6 +241,16 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
     let mut out = vec![head];
     out.extend(wrap(f.meaning, room).into_iter().map(|l| Row::text(l, t.text())));
+    // What the bit is in the operation's class, where that lays a field of its own over it.
+    if word == Word::MetaCtrl {
+        for c in class::readings(desc.word1) {
+            for f in c.fields.iter().filter(|f| (f.lo..=f.hi()).contains(&bit)) {
+                let text =
+                    format!("in {}: {} = {}. {}", c.name, f.name, f.words(desc.get(f)), f.meaning);
+                out.push(Row::text(clip(&text, room), t.accent()));
+            }
+        }
+    }
     out
 }
 
@@ -265,13 +275,15 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         }
     }
     for c in readings {
-        let mut row = Row::text("operation ", t.dim()).with(c.name, t.accent());
-        row.push(format!(": {} ", c.meaning), t.text());
-        for f in c.fields {
-            row.push(format!(" {} ", f.name), t.dim());
-            row.push(f.words(desc.get(f)), t.text());
+        let fields: Vec<String> =
+            c.fields.iter().map(|f| format!("{} {}", f.name, f.words(desc.get(f)))).collect();
+        let head = format!("operation {}", c.name);
+        let text = format!("{} {}", c.meaning, fields.join(", "));
+        let indent = width(&head) + 2;
+        for (i, line) in wrap(&text, room.saturating_sub(indent).max(20)).into_iter().enumerate() {
+            let head = if i == 0 { format!("{head}: ") } else { " ".repeat(indent) };
+            out.push(Row::text(head, t.accent()).with(line, t.text()));
         }
-        out.push(row);
     }
     out
 }

@@ -71,7 +71,7 @@ impl Columns {
         let digits = digits(model);
         let op = dir == Dir::Tx && width >= 56;
         let flags = flag_fields(dir).count() + 1;
-        let left = MARKS + digits + 3 + LIFE + 2 + flags + if op { OP + 1 } else { 0 };
+        let left = MARKS + digits + 3 + LIFE + 3 + flags + if op { OP + 1 } else { 0 };
         let length = 7;
         Columns { digits, op, length, addr: width.saturating_sub(left + length + 1) }
     }
@@ -82,7 +82,7 @@ impl Columns {
         let op = if self.op { format!("{:<OP$} ", "op") } else { String::new() };
         let at = if dir == Dir::Tx { "source" } else { "destination" };
         format!(
-            "{:w$}{:<LIFE$} ph{:<flags$} {op}{:>l$} {at}",
+            "{:w$}{:<LIFE$} p {:<flags$} {op}{:>l$} {at}",
             "",
             "life",
             "flags",
