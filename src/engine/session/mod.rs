@@ -17,6 +17,9 @@ pub use moves::Progress;
 pub use stops::{Stop, touches};
 pub use timeline::Timeline;
 
+#[cfg(test)]
+mod tests;
+
 use super::command::{Command, Expect, Loc};
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
