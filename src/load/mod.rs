@@ -5,6 +5,7 @@ pub mod arbitrary;
 pub mod asm;
 pub mod container;
 pub mod disasm;
+pub mod hex;
 pub mod ops;
 pub mod save;
 pub mod source;
