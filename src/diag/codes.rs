@@ -230,10 +230,10 @@ pub static CODES: &[CodeInfo] = &[
     ),
     code(
         ("D028", Note),
-        "generation assumed",
-        "An image does not name its generation; it was told from the host window, or taken as v3.",
-        "A raw image: the bits are the same under every generation.",
-        "Say it: --arch v2, v3 or v4.",
+        "generation or queue assumed",
+        "An image does not name its generation (told from the host window, else v3) or a queue of its own.",
+        "A raw image: the bits are the same under every generation and on every queue.",
+        "Say it: --arch v2, v3 or v4; --engine, --queue.",
     ),
     code(
         ("D029", Warning),

@@ -185,7 +185,12 @@ fn offset_first(line: &str) -> Line<'_> {
 /// Everything behind the last colon that is followed by a blank; before it, a dump's offset
 /// where the text ends with one.
 fn kernel(line: &str) -> Line<'_> {
-    let from = line.rfind(": ").map_or(0, |i| i + 1);
+    // The characters of a dump may hold a colon too: data must follow the one meant.
+    let data_follows = |i: &usize| {
+        line.get(i + 1..).and_then(|r| r.split_whitespace().next()).is_some_and(is_data)
+    };
+    let mut colons = line.rmatch_indices(": ").map(|(i, _)| i);
+    let from = colons.find(data_follows).or(line.rfind(": ")).map_or(0, |i| i + 1);
     let (head, data) = line.split_at_checked(from).unwrap_or(("", line));
     let blanks = data.len() - data.trim_start().len();
     let body = data.get(blanks..).unwrap_or_default();

@@ -8,6 +8,7 @@ mod line;
 
 use crate::diag::{Diagnostic, Place, Report};
 use crate::limits::{MAX_EXPANDED_BYTES, MAX_LINE_BYTES, MAX_TEXT_BYTES};
+pub use line::is_comment;
 use line::{Line, Word};
 
 /// The forms.
