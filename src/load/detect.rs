@@ -97,7 +97,10 @@ fn known(name: &str, bytes: &[u8]) -> Result<Detected, Diagnostic> {
         return found(Kind::Container, "it is the beginning of a program image".to_owned());
     }
     if let Some(what) = foreign(&extension, prefix) {
-        return Err(Diagnostic::new("D005", format!("`{name}` is {what}, which is not supported yet")));
+        return Err(Diagnostic::new(
+            "D005",
+            format!("`{name}` is {what}, which is not supported yet"),
+        ));
     }
     let head = prefix.get(..DESC_BYTES).unwrap_or(prefix);
     let brace = head.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
@@ -118,7 +121,8 @@ fn known(name: &str, bytes: &[u8]) -> Result<Detected, Diagnostic> {
     }
     let over = bytes.len() % DESC_BYTES;
     if over != 0 {
-        let why = format!("{} bytes: no row of 16-byte slots, and no other known form", bytes.len());
+        let why =
+            format!("{} bytes: no row of 16-byte slots, and no other known form", bytes.len());
         return Err(Diagnostic::new("D002", why).at(Place::offset((bytes.len() - over) as u64)));
     }
     let slots = bytes.len() / DESC_BYTES;

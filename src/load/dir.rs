@@ -7,7 +7,7 @@
 
 use super::raw::{RawImage, RingView};
 use super::source::{self, Source};
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{MAX_DIR_RINGS, MAX_INDEX_BYTES};
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
@@ -23,7 +23,7 @@ pub const INDEX: &str = "index.json";
 ///
 /// # Errors
 /// D007 where it cannot be listed, D008 where it has no ring image, D025 where it has too
-/// many. A file that cannot be read is reported and left out.
+/// many. A file that cannot be read is reported and left out: an error where none is left.
 pub fn images(path: &Path, report: &mut Report) -> Result<(Vec<RawImage>, usize), Diagnostic> {
     let name = path.to_string_lossy();
     let rings = list(path).map_err(|e| match e.kind() {
@@ -61,9 +61,11 @@ pub fn images(path: &Path, report: &mut Report) -> Result<(Vec<RawImage>, usize)
         }
         out.push(image);
     }
-    if out.is_empty() {
-        return Err(Diagnostic::new("D008", format!("no ring image of `{name}` can be read"))
-            .in_file(&name));
+    // One bad file does not hide the others.
+    if !out.is_empty() {
+        for d in &mut report.items {
+            d.severity = d.severity.min(Severity::Warning);
+        }
     }
     Ok((out, files))
 }
@@ -97,7 +99,7 @@ pub fn split(file: &str) -> Option<(&str, Dir)> {
 
 fn ring(dir: Dir, s: &Source) -> Result<RingView, Diagnostic> {
     let blob: &Blob = &s.blob;
-    if blob.len() % DESC_BYTES != 0 {
+    if !blob.len().is_multiple_of(DESC_BYTES) {
         let why = format!("{} bytes are no row of 16-byte slots", blob.len());
         return Err(Diagnostic::new("D002", why).in_file(&s.name));
     }

@@ -185,8 +185,10 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
         Kind::BirText | Kind::BirJson | Kind::Script => {
             let what = found.kind.name();
             let d = match found.kind {
-                Kind::Script => Diagnostic::new("D003", format!("{what}: nothing to run by itself"))
-                    .help("dmadbg run FILE --script SCRIPT"),
+                Kind::Script => {
+                    Diagnostic::new("D003", format!("{what}: nothing to run by itself"))
+                        .help("dmadbg run FILE --script SCRIPT")
+                }
                 _ => Diagnostic::new("D003", format!("{what} is not supported yet by this build")),
             };
             return Err(d.into());

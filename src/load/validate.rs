@@ -177,7 +177,7 @@ fn overlaps(p: &Program, out: &mut Found) {
             }
         }
     }
-    spans.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    spans.sort_by_key(|s| (s.0, s.1));
     for pair in spans.windows(2) {
         if let [a, b] = pair
             && b.0 <= a.1

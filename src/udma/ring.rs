@@ -69,10 +69,10 @@ impl RingError {
 /// # Errors
 /// The first of the three that applies.
 pub fn check_ring(base: u64, size: u64) -> Result<(), RingError> {
-    if base % RING_ALIGN != 0 {
+    if !base.is_multiple_of(RING_ALIGN) {
         return Err(RingError::BaseAlignment(base));
     }
-    if size % 16 != 0 {
+    if !size.is_multiple_of(16) {
         return Err(RingError::SizeAlignment(size));
     }
     check_range(size)

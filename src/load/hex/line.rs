@@ -54,7 +54,7 @@ fn fail<T>(i: &str) -> Res<'_, T> {
 }
 
 fn even(i: &str) -> Res<'_, &str> {
-    verify(digits(2, 64), |d: &str| d.len() % 2 == 0).parse(i)
+    verify(digits(2, 64), |d: &str| d.len().is_multiple_of(2)).parse(i)
 }
 
 /// Offset, bytes, bars.
@@ -160,10 +160,7 @@ pub fn split(form: HexForm, line: &str) -> Line<'_> {
             // The characters stand behind two blanks.
             let end = data.get(blanks..).and_then(|d| d.find("  ")).map(|e| e + blanks);
             let data = data.get(..end.unwrap_or(data.len())).unwrap_or_default();
-            Line {
-                offset: Some(at(line, lead, head.trim())),
-                words: cut_at(line, data, colon + 1),
-            }
+            Line { offset: Some(at(line, lead, head.trim())), words: cut_at(line, data, colon + 1) }
         }
         HexForm::HexdumpC => {
             let end = line.find('|').unwrap_or(line.len());

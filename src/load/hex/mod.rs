@@ -210,7 +210,7 @@ impl Reader {
 
     fn fill(&mut self, w: Word<'_>, offset: u64, here: u64) -> bool {
         let missing = offset.wrapping_sub(here);
-        if self.last == 0 || missing % self.last as u64 != 0 || offset < here {
+        if self.last == 0 || !missing.is_multiple_of(self.last as u64) || offset < here {
             self.error("D041", w, format!("`*` cannot stand for {here:#x} up to {offset:#x}"));
             return false;
         }
@@ -240,11 +240,14 @@ impl Reader {
         };
         let skipped = if prefixed { 2 } else { 0 };
         if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
-            let w = Word { text: if digits.is_empty() { "?" } else { digits }, column: w.column + skipped };
+            let w = Word {
+                text: if digits.is_empty() { "?" } else { digits },
+                column: w.column + skipped,
+            };
             return self.bad_digit(w, 16);
         }
-        let bytes = !self.form.words()
-            || self.form == HexForm::KernelLog && digits.len() == 2 && !prefixed;
+        let bytes =
+            !self.form.words() || self.form == HexForm::KernelLog && digits.len() == 2 && !prefixed;
         if bytes {
             let (pairs, odd) = digits.as_bytes().as_chunks::<2>();
             if !odd.is_empty() {

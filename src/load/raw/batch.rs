@@ -92,7 +92,11 @@ impl Iterator for Packets<'_> {
         let (mut tx, mut data, mut metas) = (1u64, Vec::new(), 0u64);
         let mut d = first;
         loop {
-            if d.is_meta() { metas += 1 } else { data.push(d) }
+            if d.is_meta() {
+                metas += 1
+            } else {
+                data.push(d)
+            }
             // A packet ends at LAST, or where the chain breaks.
             let more = d.is_meta() || (d.concat() && !d.last());
             let Some(next) = self.tx.peek().filter(|_| more) else { break };
@@ -137,7 +141,7 @@ fn stream(data: &[Desc], metas: u64) -> u64 {
     let word = data.first().map_or(0, |d| d.word1);
     match class::name(word) {
         "replicate" => bytes * u64::from(word & 0xffff).max(1),
-        _ if metas > 1 && bytes % metas == 0 => bytes / metas,
+        _ if metas > 1 && bytes.is_multiple_of(metas) => bytes / metas,
         _ => bytes,
     }
 }
@@ -158,12 +162,11 @@ pub struct Cut {
 /// Cuts the used slots into at most `most` batches.
 pub fn cut(rings: [(&RingView, &Order); 2], how: Batching, most: usize) -> Cut {
     let [(tx, tx_order), (rx, rx_order)] = rings;
-    let mut packets =
-        Packets { tx: Cursor::new(tx, tx_order), rx: Cursor::new(rx, rx_order) };
+    let mut packets = Packets { tx: Cursor::new(tx, tx_order), rx: Cursor::new(rx, rx_order) };
     let mut out = Cut::default();
     let mut now = Batch::default();
     let mut pairs = 0;
-    while let Some(p) = packets.next() {
+    for p in packets.by_ref() {
         now.tx += p.tx;
         now.rx += p.rx;
         now.end = None;

@@ -147,7 +147,8 @@ impl Touched {
 }
 
 fn named(arch: Generation, read: &Ranges, written: &Ranges) -> Vec<Region> {
-    let with = |r: &Ranges, fill| r.list.iter().map(move |&(a, b)| (a, b, fill)).collect::<Vec<_>>();
+    let with =
+        |r: &Ranges, fill| r.list.iter().map(move |&(a, b)| (a, b, fill)).collect::<Vec<_>>();
     let mut all = with(read, Fill::Unknown);
     all.extend(with(written, Fill::Never));
     all.sort_unstable_by_key(|r| r.0);

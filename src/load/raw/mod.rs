@@ -20,7 +20,7 @@ use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
 pub use batch::Batching;
 pub use order::{Order, order};
-pub use program::{to_program, to_program_many};
+pub use program::{infer_arch, to_program, to_program_many};
 
 /// How a raw image is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -158,7 +158,11 @@ pub struct RawImage {
 
 impl RawImage {
     /// An image of these rings.
-    pub fn new(name: impl Into<String>, why: impl Into<String>, rings: [Option<RingView>; 2]) -> RawImage {
+    pub fn new(
+        name: impl Into<String>,
+        why: impl Into<String>,
+        rings: [Option<RingView>; 2],
+    ) -> RawImage {
         let [tx, rx] = rings;
         RawImage {
             name: name.into(),

@@ -311,7 +311,8 @@ impl Builder<'_> {
                 self.note(pair, dir, 0, Diagnostic::new("D029", why));
             }
             if o.wrapped && whole {
-                let why = format!("two laps: the older begins at slot {start_at} with phase {}", o.phase);
+                let why =
+                    format!("two laps: the older begins at slot {start_at} with phase {}", o.phase);
                 self.note(pair, dir, start, Diagnostic::new("R020", why));
             } else if o.wrapped {
                 let why = "two laps in a ring of no legal size: only the newest is stepped";
@@ -321,7 +322,10 @@ impl Builder<'_> {
                 self.note(pair, dir, start, Diagnostic::new("D026", why));
             }
             if let Some(b) = o.beyond {
-                let why = format!("slot {} lies behind an empty one: after {count} slots it is not rung", pair.from + b);
+                let why = format!(
+                    "slot {} lies behind an empty one: after {count} slots it is not rung",
+                    pair.from + b
+                );
                 self.note(pair, dir, b, Diagnostic::new("R020", why));
             }
         }
@@ -340,7 +344,8 @@ impl Builder<'_> {
             self.note(pair, Dir::Tx, tx.start, d);
         } else if cut.tail != (0, 0) {
             let (t, r) = cut.tail;
-            let why = format!("{t} Tx and {r} Rx slots after the last completion pair are not rung");
+            let why =
+                format!("{t} Tx and {r} Rx slots after the last completion pair are not rung");
             let at = tx.start + tx.count.saturating_sub(t);
             let at = at % pair.tx.slots().max(1);
             self.note(pair, Dir::Tx, at, Diagnostic::new("R021", why));
