@@ -24,8 +24,22 @@ pub const MAX_NAME_BYTES: usize = 255;
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 /// Bytes of text input (assembly, script, hex) that are read whole.
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
-/// Bytes of initial contents that the assembly may spell out in one statement.
-pub const MAX_INLINE_BYTES: usize = 16 << 20;
+/// Bytes that the data of one text (assembly runs and repeats, squeezed hex lines) may unfold to.
+pub const MAX_EXPANDED_BYTES: u64 = 1 << 30;
+/// Bytes at the front of an input by which its kind is told.
+pub const DETECT_BYTES: usize = 64 << 10;
+/// Files up to this size are read at once; larger ones are mapped.
+pub const SMALL_FILE_BYTES: u64 = 1 << 20;
+/// Slots at either end of a raw image that are looked at to tell its direction.
+pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
+/// Slots of one probe between the two ends; even, so that pairs keep their parity.
+pub const SAMPLE_PROBE_SLOTS: u64 = 16;
+/// Probes spread over the rest of a raw image.
+pub const SAMPLE_PROBES: u64 = 256;
+/// Probes of the second look, taken only where the first saw no used slot.
+pub const SAMPLE_PROBES_DEEP: u64 = 65_536;
+/// Bytes of a dump directory's index that are read.
+pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that one transfer of the host script may move (1 TiB).
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 40;
 /// Bytes of a FIFO, of standard input or of another stream that cannot be mapped.

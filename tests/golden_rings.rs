@@ -4,7 +4,7 @@
 mod golden_replay;
 mod golden_support;
 
-use dmadbg::engine::program::{HostOp, Program, QueueDecl, QueueId, RingDecl};
+use dmadbg::engine::program::{HostOp, Program, QueueDecl, QueueId, RingDecl, Start};
 use dmadbg::engine::ring::{EventKind, Machine, Ret, machine};
 use dmadbg::udma::profile::{MARKER, WaitKind};
 use dmadbg::udma::{Dir, Generation, Profile, reg};
@@ -41,7 +41,7 @@ fn program(profile: &'static Profile, arch: Generation, size: u64) -> Program {
         rx: Some(RingDecl { base: base + 0x2_0000_0000, size }),
         allocatable: true,
         marker_area: base + 0x3_0000_0000,
-        first_ring_id: 1,
+        first: [Start::FRESH; 2],
     });
     for (name, at) in [("host", base), ("marker", base + 0x3_0000_0000), ("device", 0x1000_0000)] {
         p.regions.push(dmadbg::engine::program::Region {
