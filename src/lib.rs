@@ -8,4 +8,5 @@ pub mod diag;
 pub mod engine;
 pub mod limits;
 pub mod load;
+pub mod script;
 pub mod udma;

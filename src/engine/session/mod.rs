@@ -11,10 +11,10 @@ mod moves;
 mod stops;
 mod timeline;
 
-pub use eval::{EvalError, PROPERTIES, eval, queue_of};
+pub use eval::{EvalError, PROPERTIES, RING_PROPERTIES, eval, queue_of};
 pub use look::describe_event;
 pub use moves::Progress;
-pub use stops::{Stop, touches};
+pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
 #[cfg(test)]
