@@ -128,7 +128,9 @@ fn judge(
     // One packet against one descriptor is how rings are mostly built: go on with the next of
     // each rather than shifted by what was taken too much.
     if packet.descs == 1 {
-        receivers.back.extend(taken.drain(1..));
+        for again in taken.drain(1..).rev() {
+            receivers.back.push_front(again);
+        }
     }
     true
 }
