@@ -6,21 +6,32 @@
 //! `docs/driver.md`.
 
 pub mod arch;
+pub mod bringup;
 pub mod builder;
+pub mod cause;
 pub mod class;
 pub mod desc;
 pub mod describe;
+pub mod engine_state;
 pub mod field;
+pub mod host;
 pub mod order;
 pub mod profile;
+pub mod queue_init;
+pub mod reg;
 pub mod ring;
 pub mod template;
 
 pub use arch::Generation;
+pub use bringup::{Access, bring_up};
 pub use builder::{BuildError, Errno, PairRequest, build_pair, stage_pair};
+pub use cause::Cause;
 pub use class::{Class, Family, readings};
 pub use desc::{DESC_BYTES, Desc, Dir, View};
-pub use describe::{FieldRow, Note, explain, explain_word, flags, notes, sentence};
+pub use describe::{Note, explain, explain_word, flags, notes, sentence};
+pub use engine_state::EngineState;
 pub use field::{Field, Kind, Word};
 pub use order::Barrier;
 pub use profile::Profile;
+pub use queue_init::{QueueInit, QueueInitError, QueueWrite, RingAt, queue_init};
+pub use reg::{FieldRow, Place};

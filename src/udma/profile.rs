@@ -103,6 +103,17 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Largest packet, bytes.
 pub const MAX_PACKET_BYTES: u64 = 0xf_ffff;
 
+/// Descriptors that a kernel profile may be told to allow in one packet, smallest and largest;
+/// others fail the engine's bring-up with -1.
+pub const PACKET_LIMIT_RANGE: (u64, u64) = (8, 128);
+/// Bytes of a completion descriptor as the engine is configured; the structure itself has
+/// [`CDESC_STRUCT_BYTES`].
+pub const CDESC_BYTES: u64 = 16;
+/// Bytes of the completion descriptor's structure (bit 27 LAST, bit 26 FIRST).
+pub const CDESC_STRUCT_BYTES: u64 = 4;
+/// Descriptors of the ring that queues of a dead process are pointed at.
+pub const DUMMY_RING_DESCS: u64 = 64;
+
 /// Every profile, oldest first; the default is [`Profile::default_profile`].
 pub static PROFILES: &[Profile] = &[
     Profile {
@@ -206,6 +217,17 @@ impl Profile {
         if last_of_batch { Barrier::WriteBarrier } else { Barrier::None }
     }
 
+    /// Free slots as this profile's driver reports them for a ring of `size` with these
+    /// cursors. A size that is no power of two cannot be allocated from: an assertion
+    /// (`None`) up to 2.25, nothing free after it.
+    pub fn reported_free(&self, size: u32, next_desc_idx: u32, next_cdesc_idx: u32) -> Option<u32> {
+        if size.is_power_of_two() {
+            Some(super::ring::free_slots(size, next_desc_idx, next_cdesc_idx))
+        } else {
+            self.asserts_return.then_some(0)
+        }
+    }
+
     /// Descriptors that one packet may have when authored in user space, (Tx, Rx).
     pub fn authored_packet_limits(arch: Generation) -> (u64, u64) {
         match arch {
@@ -295,6 +317,13 @@ mod tests {
     fn the_largest_batch_is_2033_with_its_marker() {
         assert_eq!(SYNC_THRESHOLD, 2031);
         assert_eq!(MAX_BATCH_DATA + 1, 2033);
+    }
+
+    #[test]
+    fn a_ring_of_48_has_nothing_free_or_fails_an_assertion() {
+        let free = |name: &str| Profile::find(name).ok().and_then(|p| p.reported_free(48, 0, 0));
+        assert_eq!((free("dkms-2.25"), free("dkms-2.26")), (None, Some(0)));
+        assert_eq!(Profile::default_profile().reported_free(64, 0, 0), Some(48));
     }
 
     #[test]

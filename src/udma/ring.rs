@@ -35,6 +35,15 @@ pub fn next_ring_id(id: u8) -> u8 {
     id.wrapping_add(1) & RING_ID_MASK
 }
 
+/// The producer's cursor and phase after it took a slot at `next_desc_idx`, whose own phase is
+/// `ring_id`: the phase moves on when the cursor has come round to 0.
+pub fn take_slot(size: u32, next_desc_idx: u32, ring_id: u8) -> (u32, u8) {
+    match next_desc_idx.wrapping_add(1) {
+        next if next < size => (next, ring_id),
+        _ => (0, next_ring_id(ring_id)),
+    }
+}
+
 /// Whether `slot` of a ring of `size` is one of the sixteen just before `next_cdesc_idx`.
 pub fn is_guard(size: u64, next_cdesc_idx: u64, slot: u64) -> bool {
     size != 0 && (next_cdesc_idx + size - 1 - slot) % size < u64::from(GUARD_GAP)
@@ -123,6 +132,12 @@ mod tests {
     fn guard_is_the_sixteen_before_the_ack_cursor() {
         let guard: Vec<u64> = (0..64).filter(|&s| is_guard(64, 3, s)).collect();
         assert_eq!(guard, [(0..3).collect::<Vec<_>>(), (51..64).collect()].concat());
+    }
+
+    #[test]
+    fn the_phase_moves_with_the_slot_after_the_wrap() {
+        assert_eq!(take_slot(64, 62, 3), (63, 3));
+        assert_eq!(take_slot(64, 63, 3), (0, 0));
     }
 
     #[test]
