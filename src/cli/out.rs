@@ -176,6 +176,11 @@ impl<'a> Out<'a> {
         self.sink.flush()
     }
 
+    /// What begins and ends a style; nothing where no colour is wanted.
+    pub fn marks(&self, style: Style) -> (&'static str, &'static str) {
+        if self.ansi { (style.code(), RESET) } else { ("", "") }
+    }
+
     /// Text in a style, where colour is wanted.
     pub fn styled(&self, style: Style, text: &str) -> String {
         if self.ansi { format!("{}{text}{RESET}", style.code()) } else { text.to_owned() }
