@@ -139,7 +139,8 @@ pub trait Check: Sync {
 }
 
 /// Every check, in the order in which they run.
-pub static CHECKS: &[&dyn Check] = &[&bits::Bits, &phases::Phases, &packets::Packets, &pairs::Pairs];
+pub static CHECKS: &[&dyn Check] =
+    &[&bits::Bits, &phases::Phases, &packets::Packets, &pairs::Pairs];
 
 /// Runs every check over a queue's rings.
 pub fn run(pair: RingPair<'_>) -> Report {

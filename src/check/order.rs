@@ -8,8 +8,8 @@
 //! p are those that the fewest slots contradict.
 
 use super::view::{RingView, scan};
-use crate::udma::{Desc, Dir};
 use crate::udma::ring::{RING_ID_MASK, next_ring_id};
+use crate::udma::{Desc, Dir};
 
 /// The order of a ring's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +85,14 @@ impl Order {
         });
         let seen = tally.seen;
         let favourite = first_phase.unwrap_or(0);
-        let mut order =
-            Order { len, start: 0, boundary: len, phase: favourite, used, phased: first_phase.is_some() };
+        let mut order = Order {
+            len,
+            start: 0,
+            boundary: len,
+            phase: favourite,
+            used,
+            phased: first_phase.is_some(),
+        };
         // Where several fit equally well, the first used slot's own phase wins.
         let prefer = |candidate: u64, best: u64, p: u8| {
             candidate > best || (candidate == best && p == favourite)

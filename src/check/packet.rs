@@ -33,7 +33,9 @@ impl Flaw {
             Flaw::NotFirst => format!("a packet begins here without FIRST ({first})"),
             Flaw::FirstInside => format!("FIRST inside an open packet ({first})"),
             Flaw::Last => {
-                format!("needs exactly one of LAST (the packet ends) and CONCAT (it goes on) ({last})")
+                format!(
+                    "needs exactly one of LAST (the packet ends) and CONCAT (it goes on) ({last})"
+                )
             }
             Flaw::Open => format!("the packet that begins here has no LAST ({last})"),
             Flaw::MetaAlone => format!("META descriptors without a data descriptor ({last})"),

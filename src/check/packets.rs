@@ -61,7 +61,10 @@ fn limits(ctx: &Context<'_>, dir: Dir, p: &Packet, sink: &mut Sink<'_>) {
     descs_limit(ctx, dir, p.first, p.descs, sink);
     if dir == Dir::Tx && p.bytes > MAX_PACKET_BYTES {
         sink.at("D020", (dir, p.first), || {
-            format!("the packet has {} bytes, at most {MAX_PACKET_BYTES} fit (M2S PKT_LEN)", p.bytes)
+            format!(
+                "the packet has {} bytes, at most {MAX_PACKET_BYTES} fit (M2S PKT_LEN)",
+                p.bytes
+            )
         });
     }
 }

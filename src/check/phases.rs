@@ -66,7 +66,10 @@ fn report(run: Option<Run>, dir: Dir, sink: &mut Sink<'_>) {
         if r.first == r.last {
             format!("slot {} {what} ({cause} PREFETCH_RING_ID)", r.first)
         } else {
-            format!("each used slot from {} to {} {what} ({cause} PREFETCH_RING_ID)", r.first, r.last)
+            format!(
+                "each used slot from {} to {} {what} ({cause} PREFETCH_RING_ID)",
+                r.first, r.last
+            )
         }
     });
 }

@@ -19,8 +19,7 @@ fn staged(len: usize, sizes: impl Iterator<Item = u64>) -> (Vec<Desc>, Vec<Desc>
             barrier_code: 0,
             set_dst_int: false,
         };
-        (tx[at], rx[at]) =
-            build_pair(Profile::default_profile(), Generation::V2, &req).unwrap();
+        (tx[at], rx[at]) = build_pair(Profile::default_profile(), Generation::V2, &req).unwrap();
         at += 1;
         if at == len {
             (at, id) = (0, next_ring_id(id));
@@ -106,7 +105,9 @@ proptest! {
 #[test]
 fn all_ones_fail_in_either_direction() {
     let ones = vec![Desc { len_ctrl: u32::MAX, word1: u32::MAX, ptr: u64::MAX }; 32];
-    for (t, r) in [(Some(&ones[..]), None), (None, Some(&ones[..])), (Some(&ones[..]), Some(&ones[..]))] {
+    for (t, r) in
+        [(Some(&ones[..]), None), (None, Some(&ones[..])), (Some(&ones[..]), Some(&ones[..]))]
+    {
         let (t, r) = (t.map(DescView), r.map(DescView));
         let report = run(RingPair {
             tx: t.as_ref().map(|v| v as &dyn RingView),
@@ -124,12 +125,8 @@ fn all_ones_fail_in_either_direction() {
 fn a_cut_packet_at_the_oldest_end_is_no_flaw() {
     // Two laps: slots 0 and 1 newest, slot 2 the tail of a chain whose head was overwritten.
     let older = |d: Desc| Desc { len_ctrl: d.len_ctrl & !0x0300_0000, ..d };
-    let t = [
-        tx(FIRST | LAST, 8),
-        tx(FIRST | LAST, 8),
-        older(tx(LAST, 8)),
-        older(tx(FIRST | LAST, 8)),
-    ];
+    let t =
+        [tx(FIRST | LAST, 8), tx(FIRST | LAST, 8), older(tx(LAST, 8)), older(tx(FIRST | LAST, 8))];
     assert_eq!(findings(Some(&t), None), []);
     assert_eq!(Order::infer(&DescView(&t), Dir::Tx, None).start, 2);
 }
@@ -147,7 +144,8 @@ fn the_packet_table() {
         (&[Desc::new_meta(0, 0, 0, 0)], &["tx[0]"]),
     ];
     for (ring, slots) in cases {
-        let got: Vec<_> = findings(Some(ring), None).into_iter().filter(|f| f.0 == "D018").collect();
+        let got: Vec<_> =
+            findings(Some(ring), None).into_iter().filter(|f| f.0 == "D018").collect();
         assert_eq!(got, slots.iter().map(|s| at("D018", s)).collect::<Vec<_>>(), "{ring:x?}");
     }
 }

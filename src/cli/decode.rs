@@ -147,16 +147,16 @@ fn coloured(index: u64, dir: Dir, desc: crate::udma::Desc, arch: Generation, out
 }
 
 /// Interleaved pairs, in the order in which they lie.
-fn pairs(
-    set: &RingSet,
-    opts: &RingOpts,
-    arch: Generation,
-    out: &mut Out<'_>,
-) -> io::Result<()> {
+fn pairs(set: &RingSet, opts: &RingOpts, arch: Generation, out: &mut Out<'_>) -> io::Result<()> {
     let slots = |dir| set.ring(dir).map_or(0, RingView::len);
-    heading(&set.name, &format!("pairs, {} tx and {} rx slots", slots(Dir::Tx), slots(Dir::Rx)), out)?;
+    heading(
+        &set.name,
+        &format!("pairs, {} tx and {} rx slots", slots(Dir::Tx), slots(Dir::Rx)),
+        out,
+    )?;
     let last = slots(Dir::Tx).max(slots(Dir::Rx));
-    let (from, to) = opts.slots.map_or((0, last), |r| (r.first, r.last.saturating_add(1).min(last)));
+    let (from, to) =
+        opts.slots.map_or((0, last), |r| (r.first, r.last.saturating_add(1).min(last)));
     for index in from..to {
         for dir in Dir::BOTH {
             let Some(desc) = set.ring(dir).and_then(|r| r.get(index)) else { continue };

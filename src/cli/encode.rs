@@ -74,7 +74,9 @@ impl Line {
             None => d.profile,
         };
         let arch = match &self.arch {
-            Some(name) => name.parse().map_err(|e: crate::udma::arch::UnknownName| e.to_string())?,
+            Some(name) => {
+                name.parse().map_err(|e: crate::udma::arch::UnknownName| e.to_string())?
+            }
             None => d.arch,
         };
         let request = PairRequest {
@@ -172,11 +174,7 @@ fn push_answer(id: Option<Value>, staged: Staged, out: &mut String) {
 ///
 /// # Errors
 /// [`Failure`] for a file that cannot be read.
-pub fn run(
-    args: &EncodeArgs,
-    stdin: &mut dyn Read,
-    out: &mut Out<'_>,
-) -> Result<Status, Failure> {
+pub fn run(args: &EncodeArgs, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<Status, Failure> {
     let d = Defaults::default();
     let defaults = Defaults {
         profile: args.profile.map_or(d.profile, |p| p.0),

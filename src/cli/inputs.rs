@@ -190,9 +190,8 @@ fn raw(path: &Path, kind: Option<RingKind>) -> Result<RingSet, Diagnostic> {
             .help("give --ring tx, --ring rx or --ring pairs")
     })?;
     let blob = Blob::from_vec(bytes);
-    let image = |dir| -> Option<Box<dyn RingView>> {
-        Some(Box::new(OwnedImage::new(blob.clone(), dir)))
-    };
+    let image =
+        |dir| -> Option<Box<dyn RingView>> { Some(Box::new(OwnedImage::new(blob.clone(), dir))) };
     let (tx, rx) = match kind {
         RingKind::Tx => (image(None), None),
         RingKind::Rx => (None, image(None)),

@@ -113,8 +113,7 @@ impl<'a> Out<'a> {
             errors,
             buffer: String::with_capacity(BUFFER + 4096),
             format: opts.format,
-            ansi: opts.format == Format::Text
-                && coloured(opts.color, io::stdout().is_terminal()),
+            ansi: opts.format == Format::Text && coloured(opts.color, io::stdout().is_terminal()),
             errors_ansi: coloured(opts.color, io::stderr().is_terminal()),
             all: opts.all,
         }
@@ -164,6 +163,17 @@ impl<'a> Out<'a> {
     /// As [`Out::spill`].
     pub fn value(&mut self, value: &serde_json::Value) -> io::Result<()> {
         self.line(&value.to_string())
+    }
+
+    /// The first line of a stream: its schema, then what it is about (a JSON object).
+    ///
+    /// # Errors
+    /// As [`Out::spill`].
+    pub fn schema(&mut self, what: &str, about: &serde_json::Value) -> io::Result<()> {
+        let rest = about.to_string();
+        let rest = rest.strip_prefix('{').filter(|r| *r != "}").map(|r| format!(",{r}"));
+        let rest = rest.unwrap_or_else(|| "}".to_owned());
+        self.line(&format!("{{\"schema\":\"dmadbg.{what}/1\"{rest}"))
     }
 
     /// Bytes as they are.

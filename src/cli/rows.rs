@@ -348,7 +348,9 @@ mod tests {
             s,
             "tx      16   1  F L .  WBAR   -    copy               4096  0x0000400001002000     D010"
         );
-        for (head, text) in [("order", "WBAR"), ("op", "copy"), ("address", "0x0000"), ("notes", "D010")] {
+        for (head, text) in
+            [("order", "WBAR"), ("op", "copy"), ("address", "0x0000"), ("notes", "D010")]
+        {
             assert_eq!(HEADING.find(head), s.find(text), "{head}");
         }
         assert_eq!(HEADING.find("length").map(|i| i + 6), s.find("4096").map(|i| i + 4));

@@ -20,20 +20,10 @@ fn a_barrier_copy_reads_as_a_sentence() {
     );
     assert_eq!(
         flags(d, Dir::Tx),
-        [
-            "last",
-            "first",
-            "write_barrier",
-            "copy_source_data",
-            "is_first_block",
-            "is_last_block"
-        ]
+        ["last", "first", "write_barrier", "copy_source_data", "is_first_block", "is_last_block"]
     );
     let rx = desc(0x0100_0000, 0, 0x10_1000_0000);
-    assert_eq!(
-        sentence(rx, Dir::Rx, Generation::V3),
-        "65536 bytes to 0x0010_1000_0000, phase 1"
-    );
+    assert_eq!(sentence(rx, Dir::Rx, Generation::V3), "65536 bytes to 0x0010_1000_0000, phase 1");
 }
 
 #[test]
