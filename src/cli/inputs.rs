@@ -176,14 +176,15 @@ pub fn open(files: &[PathBuf], opts: &RingOpts) -> Result<Input, Report> {
     })
 }
 
-fn raw(path: &Path, kind: Option<RingKind>) -> Result<RingSet, Diagnostic> {
-    let bytes = std::fs::read(path).map_err(|e| Diagnostic::new("D007", e.to_string()))?;
+fn raw(path: &Path, kind: Option<RingKind>) -> Result<RingSet, Box<Diagnostic>> {
+    let bytes =
+        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new("D007", e.to_string())))?;
     if bytes.is_empty() {
-        return Err(Diagnostic::new("D001", "the file is empty"));
+        return Err(Diagnostic::new("D001", "the file is empty").into());
     }
     if !bytes.len().is_multiple_of(DESC_BYTES) {
         let n = bytes.len();
-        return Err(Diagnostic::new("D002", format!("{n} bytes are no whole descriptors")));
+        return Err(Diagnostic::new("D002", format!("{n} bytes are no whole descriptors")).into());
     }
     let kind = kind.or_else(|| infer(&bytes)).ok_or_else(|| {
         Diagnostic::new("D006", "word 1 is zero in some used slots and not in others")
