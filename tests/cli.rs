@@ -122,7 +122,7 @@ fn a_file_has_a_row_for_every_slot() {
     assert_eq!(rows.len(), 4);
     assert!(rows.iter().enumerate().all(|(i, row)| row["index"] == i && row["ring"] == "tx"));
     assert_eq!(
-        json_lines(&run(&["decode", "--format", "json", "--slots", "1:2", path(&f)]).out).len(),
+        json_lines(&run(&["decode", "--format", "json", "--slots", "1:3", path(&f)]).out).len(),
         2
     );
     let text = run(&["decode", path(&f)]);

@@ -114,7 +114,7 @@ pub struct RingOpts {
     /// Where batches of a raw ring end: at completion pairs, after N slots, or nowhere.
     #[arg(long, value_name = "marker|N|all")]
     pub batch: Option<Batching>,
-    /// Only slots A to B, both included.
+    /// Only slots A up to, not including, B.
     #[arg(long, value_name = "A:B")]
     pub slots: Option<SlotRange>,
 }
@@ -175,26 +175,26 @@ impl FromStr for Batching {
     }
 }
 
-/// Slots, both ends included.
+/// A window of a ring's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotRange {
-    /// First.
+    /// First slot.
     pub first: u64,
-    /// Last.
-    pub last: u64,
+    /// The slot behind the last one.
+    pub end: u64,
 }
 
 impl FromStr for SlotRange {
     type Err = String;
     fn from_str(s: &str) -> Result<SlotRange, String> {
-        let bad = || "give two slot numbers, as in 0:63".to_owned();
+        let bad = || "give a window such as 16:48; either side may be left out".to_owned();
         let (a, b) = s.split_once(':').ok_or_else(bad)?;
-        let first = a.trim().parse().map_err(|_| bad())?;
-        let last = b.trim().parse().map_err(|_| bad())?;
-        if first > last {
-            return Err("the first slot lies behind the last".to_owned());
-        }
-        Ok(SlotRange { first, last })
+        let side = |t: &str, default| match t {
+            "" => Ok(default),
+            t => t.parse().map_err(|_| bad()),
+        };
+        let (first, end) = (side(a, 0)?, side(b, u64::MAX)?);
+        if first < end { Ok(SlotRange { first, end }) } else { Err(bad()) }
     }
 }
 

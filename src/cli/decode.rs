@@ -155,8 +155,7 @@ fn pairs(set: &RingSet, opts: &RingOpts, arch: Generation, out: &mut Out<'_>) ->
         out,
     )?;
     let last = slots(Dir::Tx).max(slots(Dir::Rx));
-    let (from, to) =
-        opts.slots.map_or((0, last), |r| (r.first, r.last.saturating_add(1).min(last)));
+    let (from, to) = opts.slots.map_or((0, last), |r| (r.first, r.end.min(last)));
     for index in from..to {
         for dir in Dir::BOTH {
             let Some(desc) = set.ring(dir).and_then(|r| r.get(index)) else { continue };

@@ -95,7 +95,7 @@ pub struct Window<'a> {
 impl<'a> Window<'a> {
     /// Slots `range` of a ring; all where there is no range.
     pub fn new(ring: &'a dyn RingView, range: Option<SlotRange>) -> Window<'a> {
-        let range = range.unwrap_or(SlotRange { first: 0, last: u64::MAX });
+        let range = range.unwrap_or(SlotRange { first: 0, end: u64::MAX });
         Window { ring, range }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Window<'a> {
 
 impl RingView for Window<'_> {
     fn len(&self) -> u64 {
-        let end = self.range.last.saturating_add(1).min(self.ring.len());
+        let end = self.range.end.min(self.ring.len());
         end.saturating_sub(self.range.first)
     }
 
