@@ -7,3 +7,4 @@ pub mod command;
 pub mod expr;
 pub mod program;
 pub mod ring;
+pub mod session;

@@ -225,10 +225,12 @@ pub struct Variable {
 pub enum DeviceOp {
     /// Work starts this many microseconds after a TX doorbell (default 0: at once).
     Latency(u64),
-    /// The engine stops working until `Resume`.
+    /// Doorbells are taken but start no work.
     Hold,
-    /// It works again; what is posted is done with the next TX doorbell, or at once.
+    /// They start work again: the next TX doorbell sets off all that is posted.
     Resume,
+    /// What is posted is begun now.
+    Kick,
     /// The next n doorbell writes are lost.
     LoseDoorbells(u32),
     /// Whether the driver believes itself inside a reset window (v2 retries a timed-out copy).

@@ -1,13 +1,20 @@
 //! The ring model: queues, the host agent, the engine agent, memory, and the events that
 //! they produce one by one.
 //!
-//! `Machine::step` is the whole interface: it makes the next event happen and says what it
+//! [`Machine::step`] is the whole interface: it makes the next event happen and says what it
 //! was. The order of events is the calm one: the engine works as soon as it may, everything
 //! becomes visible in ring order. What silicon does inside is not public; each such choice is
 //! marked MODEL where it is taken and listed in `docs/model.md`.
 
+pub mod device;
 pub mod event;
+pub mod host;
+pub mod life;
+pub mod machine;
 pub mod memory;
+pub mod queue;
 
 pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
+pub use life::Life;
+pub use machine::{Machine, Step};
 pub use memory::Memory;

@@ -1,0 +1,451 @@
+//! The engine agent: fetch, read, visible, retire, one event at a time.
+//!
+//! MODEL: what silicon does between the doorbell and the bytes in memory is not public. This
+//! is the calm order: a packet's Tx descriptors are fetched, then as many Rx descriptors as
+//! its stream fills, each source is read just before it is needed, each destination becomes
+//! visible as soon as its bytes are there, and pairs retire in ring order. Faults are detected
+//! where the rules of `docs/model.md`, "Faults", say.
+
+use super::event::{EventKind, Stall};
+use super::machine::Machine;
+use super::memory::{Content, mix};
+use super::queue::{Held, Queue};
+use crate::diag::{Diagnostic, Place, SlotRef};
+use crate::engine::program::Program;
+use crate::udma::profile::MAX_PACKET_BYTES;
+use crate::udma::template::Template;
+use crate::udma::{DESC_BYTES, Desc, Dir, cause, class};
+
+/// The packet that an engine queue works on.
+#[derive(Debug, Clone, Default)]
+pub struct Packet {
+    /// Its Tx descriptors so far, META included.
+    pub tx: Vec<Held>,
+    /// Its Rx descriptors so far.
+    pub rx: Vec<Held>,
+    /// The last Tx descriptor is there.
+    pub complete: bool,
+    /// The packet's flags and lengths were found good.
+    pub judged: bool,
+    /// Tx bytes so far.
+    pub tx_bytes: u64,
+    /// Rx bytes so far.
+    pub rx_bytes: u64,
+    /// Bytes that Rx must take; known when complete.
+    pub need: u64,
+    /// How often the stream is written (replicate), 1 for a copy.
+    pub times: u64,
+    /// Tx descriptors read.
+    pub read: usize,
+    /// Rx descriptors visible.
+    pub visible: usize,
+    /// Pairs retired.
+    pub retired: usize,
+    /// Bytes made visible.
+    pub delivered: u64,
+    /// Bytes read and not yet written.
+    pub stream: Content,
+    /// Everything read, kept where it is written more than once.
+    pub whole: Content,
+}
+
+impl Packet {
+    /// Whether no packet is in work.
+    pub fn is_empty(&self) -> bool {
+        self.tx.is_empty() && self.rx.is_empty()
+    }
+
+    /// A digest of its state.
+    pub fn digest(&self, h: u64) -> u64 {
+        let held = |h, list: &[Held]| {
+            list.iter().fold(h, |h, x| {
+                mix(
+                    mix(mix(h, x.k), x.desc.ptr),
+                    u64::from(x.desc.len_ctrl) << 32 | u64::from(x.desc.word1),
+                )
+            })
+        };
+        let h = held(held(h, &self.tx), &self.rx);
+        let counts = [
+            u64::from(self.complete) | u64::from(self.judged) << 1,
+            self.need,
+            self.read as u64,
+            self.visible as u64,
+            self.retired as u64,
+            self.delivered,
+            self.stream.digest(),
+            self.whole.digest(),
+        ];
+        counts.into_iter().fold(h, mix)
+    }
+
+    /// Data descriptors among its Tx descriptors.
+    fn data(&self) -> impl Iterator<Item = &Held> {
+        self.tx.iter().filter(|x| !x.desc.is_meta())
+    }
+}
+
+/// What comes next for a queue; found without changing anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Fetch the next descriptor of a ring.
+    Fetch(Dir),
+    /// Judge the packet's Rx side.
+    Judge,
+    /// Read the next source.
+    Read,
+    /// Write the next destination.
+    Visible,
+    /// Retire the next pair.
+    Retire,
+    /// Cannot go on.
+    Stall(Stall),
+    /// Nothing to do.
+    Idle,
+}
+
+/// What the queue does next.
+pub fn next_action(q: &Queue) -> Action {
+    let p = &q.packet;
+    let (tx, rx) = (q.hw(Dir::Tx), q.hw(Dir::Rx));
+    if !p.complete {
+        return if tx.fetched < tx.posted {
+            Action::Fetch(Dir::Tx)
+        } else if p.tx.is_empty() {
+            Action::Idle
+        } else {
+            Action::Stall(Stall::PacketIncomplete)
+        };
+    }
+    if p.times == 0 {
+        return Action::Stall(Stall::NotExecuted);
+    }
+    if p.rx_bytes < p.need {
+        return if rx.fetched < rx.posted {
+            Action::Fetch(Dir::Rx)
+        } else {
+            Action::Stall(Stall::RxNotArmed)
+        };
+    }
+    if !p.judged {
+        return Action::Judge;
+    }
+    match p.rx.get(p.visible) {
+        Some(x) if p.stream.len() >= x.desc.length() => Action::Visible,
+        _ if p.read < p.tx.len() => Action::Read,
+        Some(_) => Action::Visible,
+        None if p.retired < p.tx.len().max(p.rx.len()) => Action::Retire,
+        None => Action::Idle,
+    }
+}
+
+/// The address that a descriptor names, a symbolic one resolved.
+///
+/// # Errors
+/// The id of a variable that the program does not have.
+pub fn resolve(program: &Program, ptr: u64) -> Result<u64, u32> {
+    match Template::parse(ptr) {
+        None => Ok(ptr),
+        Some(t) => program
+            .variables
+            .iter()
+            .find(|v| v.id == t.var)
+            .map(|v| v.addr.wrapping_add(t.offset))
+            .ok_or(t.var),
+    }
+}
+
+/// The stream length factor of a packet whose first data descriptor has this `meta_ctrl`: 1
+/// for a copy, the count for replicate, 0 where the model does not execute the class.
+fn times(meta_ctrl: u32) -> u64 {
+    match class::readings(meta_ctrl).as_slice() {
+        [c] if c.name == "copy" => 1,
+        [c] if c.name == "replicate" => c.fields.first().map_or(0, |f| f.get(u64::from(meta_ctrl))),
+        _ => 0,
+    }
+}
+
+/// Nanoseconds that a descriptor of `len` bytes takes (PARAM, default 0).
+fn duration(p: &Program, len: u64) -> u64 {
+    let data = len.checked_div(p.speed.bytes_per_ns).unwrap_or(0);
+    p.speed.ns_per_desc.saturating_add(data)
+}
+
+impl Machine {
+    /// Lets queue `i` do its next thing. Nothing happens (and `None` is returned) when it
+    /// turns out idle.
+    pub(super) fn engine_step(&mut self, p: &Program, i: usize) -> Option<EventKind> {
+        let action = next_action(&self.queues[i]);
+        match action {
+            Action::Idle => {
+                self.queues[i].due = None;
+                None
+            }
+            Action::Stall(why) => Some(self.stall(p, i, why)),
+            Action::Fetch(dir) => Some(self.fetch(p, i, dir)),
+            Action::Judge => {
+                self.queues[i].packet.judged = true;
+                self.judge(p, i)
+            }
+            Action::Read => Some(self.read(p, i)),
+            Action::Visible => Some(self.visible(p, i)),
+            Action::Retire => Some(self.retire(i)),
+        }
+    }
+
+    fn slot_ref(&self, i: usize, dir: Dir, slot: u64) -> SlotRef {
+        let id = self.queues[i].id();
+        SlotRef { queue: Some((id.engine, id.queue)), dir, index: slot }
+    }
+
+    fn stall(&mut self, p: &Program, i: usize, why: Stall) -> EventKind {
+        let q = &mut self.queues[i];
+        q.stalled = Some(why);
+        let dir = if why == Stall::RxNotArmed { Dir::Rx } else { Dir::Tx };
+        let slot = match why {
+            Stall::RxNotArmed => q.hw(Dir::Rx).slot(q.hw(Dir::Rx).fetched),
+            Stall::NotExecuted | Stall::Unresolved => {
+                q.packet.tx.first().map_or(0, |x| q.hw(Dir::Tx).slot(x.k))
+            }
+            Stall::PacketIncomplete => q.hw(Dir::Tx).slot(q.hw(Dir::Tx).fetched),
+        };
+        let code = match why {
+            Stall::RxNotArmed | Stall::PacketIncomplete => "R005",
+            Stall::NotExecuted => "R011",
+            Stall::Unresolved => "R019",
+        };
+        let place = Place::slot(self.slot_ref(i, dir, slot));
+        self.find(Diagnostic::new(code, why.words()).at(place), p);
+        EventKind::Stall { slot, why }
+    }
+
+    /// Records a cause. An armed one aborts the engine; its event follows the current one.
+    fn fault(&mut self, p: &Program, i: usize, dir: Dir, name: &str, at: (u64, u64)) -> EventKind {
+        let (slot, addr) = at;
+        let engine = self.queues[i].id().engine;
+        let known = cause::by_name(dir, name);
+        let bit = known.map_or(0, |c| c.bit);
+        let aborted = known.is_none_or(|c| cause::armed(p.arch, engine, c));
+        let place = Place::slot(self.slot_ref(i, dir, slot));
+        let text = known.map_or("", |c| c.meaning);
+        let message = format!("{name}: {text} (address {addr:#x})");
+        if aborted {
+            self.aborted.insert(engine);
+            self.queues[i].faulted = Some((dir, slot));
+            self.find(Diagnostic::new("R001", message).at(place), p);
+        } else {
+            self.find(Diagnostic::new("R018", message).at(place), p);
+        }
+        self.causes.push_back((self.queues[i].id(), dir, bit, slot));
+        EventKind::Fault { dir, bit, slot, addr, aborted }
+    }
+
+    fn fault_later(&mut self, p: &Program, i: usize, dir: Dir, name: &str, at: (u64, u64)) {
+        let kind = self.fault(p, i, dir, name, at);
+        self.queued.push_back((super::event::Agent::Engine(self.queues[i].id()), kind));
+    }
+
+    fn fetch(&mut self, p: &Program, i: usize, dir: Dir) -> EventKind {
+        let hw = *self.queues[i].hw(dir);
+        let slot = hw.slot(hw.fetched);
+        let addr = hw.ring.slot_addr(slot);
+        if hw.ring.size == 0 || self.memory.outside(addr, DESC_BYTES as u64).is_some() {
+            return self.fault(p, i, dir, "PREFETCH_AXI_RESP", (slot, addr));
+        }
+        let mut bytes = [0; DESC_BYTES];
+        self.memory.read(addr, &mut bytes);
+        let desc = Desc::from_bytes(&bytes);
+        let expected = hw.ring_id;
+        let held = Held { k: hw.fetched, desc };
+        let q = &mut self.queues[i];
+        let hw = q.hw_mut(dir);
+        hw.fetched += 1;
+        if hw.slot(hw.fetched) == 0 {
+            hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
+        }
+        match dir {
+            Dir::Tx => {
+                q.packet.tx.push(held);
+                self.judge_tx(p, i, slot, addr, expected);
+            }
+            Dir::Rx => {
+                q.packet.rx.push(held);
+                q.packet.rx_bytes += desc.length();
+                if desc.ring_id() != expected {
+                    self.fault_later(p, i, dir, "PREFETCH_RING_ID", (slot, addr));
+                }
+            }
+        }
+        EventKind::Fetch { dir, slot, desc }
+    }
+
+    /// Judges the Tx descriptor just fetched and finds whether it ends its packet.
+    fn judge_tx(&mut self, p: &Program, i: usize, slot: u64, addr: u64, expected: u8) {
+        let limit = p.profile.enforced_packet_limits(p.arch).0;
+        let packet = &mut self.queues[i].packet;
+        let Some(desc) = packet.tx.last().map(|x| x.desc) else { return };
+        let mut wrong = Vec::new();
+        if packet.tx.len() as u64 > limit {
+            wrong.push("PREFETCH_MAX_DESC");
+        }
+        if !desc.is_meta() {
+            let opens = packet.data().count() == 1;
+            packet.tx_bytes += desc.length();
+            if desc.ring_id() != expected {
+                wrong.push("PREFETCH_RING_ID");
+            }
+            if desc.first() != opens {
+                wrong.push("PREFETCH_FIRST");
+            }
+            if desc.last() == desc.concat() {
+                wrong.push("PREFETCH_LAST");
+            }
+            if packet.tx_bytes > MAX_PACKET_BYTES {
+                wrong.push("PKT_LEN");
+            }
+            if desc.last() || !desc.concat() {
+                packet.complete = true;
+                let meta_ctrl = packet.data().next().map(|x| x.desc.word1);
+                packet.times = meta_ctrl.map_or(0, times);
+                packet.need = packet.tx_bytes.saturating_mul(packet.times.max(1));
+            }
+        }
+        for name in wrong {
+            self.fault_later(p, i, Dir::Tx, name, (slot, addr));
+        }
+    }
+
+    /// Judges the Rx side of a packet once all of it is fetched.
+    fn judge(&mut self, p: &Program, i: usize) -> Option<EventKind> {
+        let q = &self.queues[i];
+        let packet = &q.packet;
+        let place = |x: &Held| {
+            let slot = q.hw(Dir::Rx).slot(x.k);
+            (slot, q.hw(Dir::Rx).ring.slot_addr(slot))
+        };
+        if packet.rx_bytes != packet.need {
+            let at = packet.rx.last().map_or((0, 0), place);
+            return Some(self.fault(p, i, Dir::Rx, "PKT_LEN", at));
+        }
+        let flagged = packet.rx.iter().any(|x| x.desc.first() || x.desc.last() || x.desc.concat());
+        if !flagged {
+            return None;
+        }
+        let end = packet.rx.len() - 1;
+        let bad_first = packet.rx.iter().enumerate().find(|(n, x)| x.desc.first() != (*n == 0));
+        let bad_last = packet.rx.iter().enumerate().find(|(n, x)| x.desc.last() != (*n == end));
+        if let Some((_, x)) = bad_first {
+            let at = place(x);
+            return Some(self.fault(p, i, Dir::Rx, "STRM_FIRST", at));
+        }
+        let at = place(bad_last?.1);
+        Some(self.fault(p, i, Dir::Rx, "STRM_LAST", at))
+    }
+
+    fn read(&mut self, p: &Program, i: usize) -> EventKind {
+        let q = &self.queues[i];
+        let n = q.packet.read;
+        let held = q.packet.tx[n];
+        let slot = q.hw(Dir::Tx).slot(held.k);
+        self.queues[i].packet.read += 1;
+        if held.desc.is_meta() {
+            return EventKind::Read { slot, addr: 0, len: 0 };
+        }
+        let len = held.desc.length();
+        let Ok(addr) = resolve(p, held.desc.ptr) else {
+            self.queues[i].packet.read -= 1;
+            return self.stall(p, i, Stall::Unresolved);
+        };
+        if let Some(bad) = self.memory.outside(addr, len) {
+            self.outside(p, i, Dir::Tx, slot, bad);
+            return self.fault(p, i, Dir::Tx, "DATA_AXI_RESP", (slot, bad));
+        }
+        let known = self.memory.known(addr, len);
+        let place = Place::slot(self.slot_ref(i, Dir::Tx, slot));
+        if let Some(at) = known.never_written {
+            let text = format!("nobody wrote the bytes from {} on", p.name_addr(at));
+            self.find(Diagnostic::new("R009", text).at(place), p);
+        } else if let Some(at) = known.unknown
+            && self.told_unknown.insert(self.queues[i].id()).is_none()
+        {
+            let text = format!("the bytes at {} are unknown", p.name_addr(at));
+            self.find(Diagnostic::new("R012", text).at(place), p);
+        }
+        let content = self.memory.take(addr, len);
+        let packet = &mut self.queues[i].packet;
+        if packet.times > 1 {
+            packet.whole.append(content);
+            if packet.read == packet.tx.len() {
+                for _ in 0..packet.times {
+                    packet.stream.append(packet.whole.clone());
+                }
+            }
+        } else {
+            packet.stream.append(content);
+        }
+        EventKind::Read { slot, addr, len }
+    }
+
+    fn outside(&mut self, p: &Program, i: usize, dir: Dir, slot: u64, bad: u64) {
+        let text = format!("no memory is known at {bad:#x}");
+        let place = Place::slot(self.slot_ref(i, dir, slot));
+        self.find(Diagnostic::new("R010", text).at(place), p);
+    }
+
+    fn visible(&mut self, p: &Program, i: usize) -> EventKind {
+        let q = &self.queues[i];
+        let held = q.packet.rx[q.packet.visible];
+        let slot = q.hw(Dir::Rx).slot(held.k);
+        let len = held.desc.length();
+        let Ok(addr) = resolve(p, held.desc.ptr) else {
+            return self.stall(p, i, Stall::Unresolved);
+        };
+        if let Some(bad) = self.memory.outside(addr, len) {
+            self.outside(p, i, Dir::Rx, slot, bad);
+            return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));
+        }
+        let content = self.queues[i].packet.stream.split_front(len);
+        self.memory.put_content(addr, content);
+        let due = self.now_ns.saturating_add(duration(p, len));
+        let q = &mut self.queues[i];
+        q.packet.visible += 1;
+        q.packet.delivered += len;
+        q.hw_mut(Dir::Rx).visible += 1;
+        // A Tx descriptor is visible when every Rx descriptor that its bytes reached is.
+        let all = q.packet.delivered >= q.packet.need;
+        let mut end = 0;
+        let done = q
+            .packet
+            .tx
+            .iter()
+            .take_while(|x| {
+                end += if x.desc.is_meta() { 0 } else { x.desc.length() };
+                all || (q.packet.times == 1 && end <= q.packet.delivered)
+            })
+            .count() as u64;
+        let retired = q.packet.retired.min(q.packet.tx.len()) as u64;
+        let tx = q.hw_mut(Dir::Tx);
+        tx.visible = tx.retired + done - retired;
+        q.due = Some(due);
+        EventKind::Visible { slot, addr, len }
+    }
+
+    fn retire(&mut self, i: usize) -> EventKind {
+        let q = &mut self.queues[i];
+        let n = q.packet.retired;
+        let slot = |q: &Queue, dir, list: &[Held]| list.get(n).map(|x| q.hw(dir).slot(x.k));
+        let tx = slot(q, Dir::Tx, &q.packet.tx);
+        let rx = slot(q, Dir::Rx, &q.packet.rx);
+        q.hw_mut(Dir::Tx).retired += u64::from(tx.is_some());
+        q.hw_mut(Dir::Rx).retired += u64::from(rx.is_some());
+        q.packet.retired += 1;
+        let packet_end = q.packet.retired >= q.packet.tx.len().max(q.packet.rx.len());
+        if packet_end {
+            q.packet = Packet::default();
+        }
+        while q.bounds.front().is_some_and(|b| b.0 <= q.hw[0].retired) {
+            q.bounds.pop_front();
+        }
+        EventKind::Retire { tx, rx, packet_end }
+    }
+}

@@ -1,0 +1,428 @@
+//! The whole state of a run, and the step that makes the next event happen.
+//!
+//! The schedule is fixed: the engine acts as soon as its work is due, otherwise the host. A
+//! run is therefore a function of the program alone, and an event number names a moment.
+
+use super::device::{self, Action};
+use super::event::{Agent, Event, EventKind, Phase, Ret};
+use super::host::Host;
+use super::memory::{Memory, mix};
+use super::queue::Queue;
+use crate::diag::{Diagnostic, Severity};
+use crate::engine::program::{Program, QueueId};
+use crate::limits::MAX_DIAGNOSTICS;
+use crate::udma::profile::MARKER;
+use crate::udma::{Dir, reg};
+use imbl::{OrdMap, OrdSet, Vector};
+use std::collections::VecDeque;
+
+/// A finding and the event at which it was made.
+pub type Finding = Diagnostic;
+
+/// The answer of [`Machine::step`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What happened.
+    pub event: Event,
+    /// How many findings were made by it; the newest of [`Machine::findings`].
+    pub findings: usize,
+}
+
+/// What a wait polls for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Polling {
+    /// The word that is read.
+    pub addr: u64,
+    /// When the next read is made, nanoseconds.
+    pub next_ns: u64,
+    /// Reads that the budget still allows.
+    pub left: u64,
+    /// Reads made, not yet told as an event.
+    pub untold: u64,
+    /// Reads told.
+    pub told: u64,
+    /// Wait for an idle engine rather than a marker: index of its queue.
+    pub idle_of: Option<usize>,
+}
+
+/// The state of a run between two events.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Events so far: the number of the newest one.
+    pub n: u64,
+    /// Virtual time, nanoseconds.
+    pub now_ns: u64,
+    /// Memory.
+    pub memory: Memory,
+    /// Queues, in the program's order.
+    pub queues: Vec<Queue>,
+    /// Registers as last written: (engine, offset in its block) to value.
+    pub regs: OrdMap<(u32, u32), u32>,
+    /// Engines that aborted.
+    pub aborted: OrdSet<u32>,
+    /// Causes recorded: queue, direction, bit, slot.
+    pub causes: Vector<(QueueId, Dir, u8, u64)>,
+    /// The host.
+    pub host: Host,
+    /// Microseconds between a TX doorbell and the start of work (a scenario's).
+    pub latency_us: u64,
+    /// Doorbells start no work (a scenario's).
+    pub held: bool,
+    /// Doorbell writes still to be lost (a scenario's).
+    pub lose: u32,
+    /// The driver believes itself in a reset window (a scenario's).
+    pub reset_window: bool,
+    /// Findings so far.
+    pub findings: Vector<Finding>,
+    /// Queues for which unknown source bytes were told.
+    pub told_unknown: OrdSet<QueueId>,
+    /// Events that follow the current one at once.
+    pub queued: VecDeque<(Agent, EventKind)>,
+    /// The newest event.
+    pub last: Option<Event>,
+}
+
+impl Machine {
+    /// The state before the first event.
+    pub fn new(program: &Program) -> Machine {
+        Machine {
+            n: 0,
+            now_ns: 0,
+            memory: Memory::new(program),
+            queues: program.queues.iter().map(Queue::new).collect(),
+            regs: program.registers.iter().map(|&(e, o, v)| ((e, o), v)).collect(),
+            aborted: OrdSet::new(),
+            causes: Vector::new(),
+            host: Host::default(),
+            latency_us: 0,
+            held: false,
+            lose: 0,
+            reset_window: false,
+            findings: Vector::new(),
+            told_unknown: OrdSet::new(),
+            queued: VecDeque::new(),
+            last: None,
+        }
+    }
+
+    /// Makes the next event happen; `None` at the end of the run.
+    pub fn step(&mut self, p: &Program) -> Option<Step> {
+        let before = self.findings.len();
+        self.n += 1;
+        let Some((agent, kind)) = self.next(p) else {
+            self.n -= 1;
+            return None;
+        };
+        let event =
+            Event { n: self.n, t_ns: self.now_ns, agent, batch: self.batch_of(agent, &kind), kind };
+        self.last = Some(event);
+        Some(Step { event, findings: self.findings.len() - before })
+    }
+
+    /// Whether nothing more can happen. Costs a step on a copy of the state.
+    pub fn at_end(&self, p: &Program) -> bool {
+        self.clone().step(p).is_none()
+    }
+
+    /// What the next event will be, without making it happen.
+    pub fn peek(&self, p: &Program) -> Option<Event> {
+        self.clone().step(p).map(|s| s.event)
+    }
+
+    /// The index of a queue.
+    pub fn index_of(&self, id: QueueId) -> Option<usize> {
+        self.queues.iter().position(|q| q.id() == id)
+    }
+
+    /// A queue.
+    pub fn queue(&self, id: QueueId) -> Option<&Queue> {
+        self.queues.iter().find(|q| q.id() == id)
+    }
+
+    /// Which of the host's five phases it is in, by its newest event.
+    pub fn phase(&self) -> Option<Phase> {
+        self.host.phase
+    }
+
+    /// Records a finding, placed at the current event, up to a bound.
+    pub(super) fn find(&mut self, mut d: Diagnostic, _p: &Program) {
+        d.place.event = Some(self.n);
+        if self.findings.len() < MAX_DIAGNOSTICS {
+            self.findings.push_back(d);
+        }
+    }
+
+    /// Whether an error was found so far.
+    pub fn has_errors(&self) -> bool {
+        self.findings.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    /// The engine queue that acts next, and when.
+    fn due(&self) -> Option<(usize, u64)> {
+        self.queues
+            .iter()
+            .enumerate()
+            .filter(|(_, q)| q.stalled.is_none() && !self.aborted.contains(&q.id().engine))
+            .filter_map(|(i, q)| Some((i, q.due?.max(self.now_ns))))
+            .min_by_key(|&(i, t)| (t, i))
+    }
+
+    fn next(&mut self, p: &Program) -> Option<(Agent, EventKind)> {
+        loop {
+            if let Some(next) = self.queued.pop_front() {
+                return Some(next);
+            }
+            let engine = self.due();
+            if let Some(poll) = self.host.poll {
+                if let Some(kind) = self.poll(p, poll, engine) {
+                    return Some((Agent::Host, kind));
+                }
+                // Either the reads were put off until the engine acts, or it must act first.
+                let acts =
+                    engine.filter(|&(_, t)| self.host.poll.is_some_and(|poll| t <= poll.next_ns));
+                if let Some((i, t)) = acts
+                    && let Some(next) = self.act(p, i, t)
+                {
+                    return Some(next);
+                }
+                continue;
+            }
+            let host_at = (!self.host.is_done(p)).then_some(self.host.ready_ns);
+            match (engine, host_at) {
+                (Some((i, t)), h) if h.is_none_or(|h| t <= h) => {
+                    if let Some(next) = self.act(p, i, t) {
+                        return Some(next);
+                    }
+                }
+                (_, Some(h)) => {
+                    self.now_ns = self.now_ns.max(h);
+                    if let Some(kind) = self.host_step(p) {
+                        return Some((Agent::Host, kind));
+                    }
+                }
+                (_, None) => return None,
+            }
+        }
+    }
+
+    fn act(&mut self, p: &Program, i: usize, t: u64) -> Option<(Agent, EventKind)> {
+        self.now_ns = self.now_ns.max(t);
+        let id = self.queues[i].id();
+        self.engine_step(p, i).map(|kind| (Agent::Engine(id), kind))
+    }
+
+    /// Lets the host read its marker word, or tells of the reads so far. Nothing (`None`) when
+    /// the engine acts first.
+    fn poll(
+        &mut self,
+        p: &Program,
+        mut poll: Polling,
+        engine: Option<(usize, u64)>,
+    ) -> Option<EventKind> {
+        let tell = |m: &mut Machine, mut poll: Polling, value| {
+            let reads = poll.untold;
+            poll.told += reads;
+            poll.untold = 0;
+            m.now_ns = m.now_ns.max(poll.next_ns);
+            m.host.poll = Some(poll);
+            EventKind::Poll { addr: poll.addr, reads, value }
+        };
+        let value = self.memory.read_u32(poll.addr);
+        if let Some((i, t)) = engine
+            && t <= poll.next_ns
+        {
+            // The engine goes first. Reads so far are told before it changes what they see;
+            // with no speed set that is before its first event.
+            let instant = p.speed == crate::engine::program::Speed::default();
+            let tells = poll.untold > 0 && (instant || self.changes(i, poll.addr));
+            return tells.then(|| tell(self, poll, value));
+        }
+        let seen = match poll.idle_of {
+            None => value == MARKER,
+            Some(i) => !self.queues[i].has_work(),
+        };
+        if seen {
+            if poll.untold > 0 {
+                return Some(tell(self, poll, value));
+            }
+            poll.untold = 1;
+            let kind = tell(self, poll, value);
+            self.host.poll_ended(poll.next_ns, Some(true));
+            return Some(kind);
+        }
+        // Reads of the same value until the engine acts or the budget ends.
+        let reads = match engine {
+            Some((_, t)) => (t - poll.next_ns).div_ceil(1000).clamp(1, poll.left.max(1)),
+            None => poll.left,
+        };
+        poll.untold += reads;
+        poll.left = poll.left.saturating_sub(reads);
+        poll.next_ns = poll.next_ns.saturating_add(reads.saturating_mul(1000));
+        self.host.poll = Some(poll);
+        if poll.left == 0 {
+            let kind = tell(self, poll, value);
+            self.host.poll_ended(poll.next_ns, Some(false));
+            return Some(kind);
+        }
+        None
+    }
+
+    /// Whether queue `i`'s next act writes the word at `addr`.
+    fn changes(&self, i: usize, addr: u64) -> bool {
+        let q = &self.queues[i];
+        device::next_action(q) == Action::Visible
+            && q.packet.rx.get(q.packet.visible).is_some_and(|x| {
+                x.desc.ptr < addr + 4 && addr < x.desc.ptr.saturating_add(x.desc.length())
+            })
+    }
+
+    /// A 32-bit write to an engine's register block. Doorbells and queue resets act on the
+    /// queue that they belong to; every other value is only kept.
+    pub(super) fn mmio_write(&mut self, p: &Program, engine: u32, offset: u32, value: u32) -> bool {
+        let Some((name, (dir, queue))) =
+            reg::name_at(offset).and_then(|r| Some((r.name, r.queue?)))
+        else {
+            self.regs.insert((engine, offset), value);
+            return false;
+        };
+        let Some(i) = self.index_of(QueueId { engine, queue }) else {
+            self.regs.insert((engine, offset), value);
+            return false;
+        };
+        if name == "drtp_inc" && self.lose > 0 {
+            self.lose -= 1;
+            return true;
+        }
+        self.regs.insert((engine, offset), value);
+        match name {
+            "drtp_inc" => self.doorbell(p, i, dir, u64::from(value & 0xff_ffff)),
+            "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
+            "drbp_low" => {
+                let base = &mut self.queues[i].hw_mut(dir).ring.base;
+                *base = (*base & !0xffff_ffff) | u64::from(value & 0xffff_ffc0);
+            }
+            "drbp_high" => {
+                let base = &mut self.queues[i].hw_mut(dir).ring.base;
+                *base = (*base & 0xffff_ffff) | u64::from(value) << 32;
+            }
+            "drl" => self.queues[i].hw_mut(dir).ring.size = u64::from(value & 0xff_ffff),
+            _ => {}
+        }
+        false
+    }
+
+    fn doorbell(&mut self, p: &Program, i: usize, dir: Dir, n: u64) {
+        if self.host.unfenced {
+            let d =
+                Diagnostic::new("R008", "descriptor writes are not ordered before this doorbell");
+            self.find(d, p);
+        }
+        let due = self.now_ns.saturating_add(self.latency_us.saturating_mul(1000));
+        let held = self.held;
+        let q = &mut self.queues[i];
+        let hw = q.hw_mut(dir);
+        hw.posted += n;
+        let (posted, retired, size) = (hw.posted, hw.retired, hw.ring.size);
+        let staged = q.sw(dir).staged;
+        q.stalled = None;
+        if dir == Dir::Tx {
+            q.bounds.push_back((posted, q.batches));
+            if !held {
+                q.due = Some(q.due.map_or(due, |d| d.min(due)));
+            }
+        } else {
+            q.batches += 1;
+            // An engine that stood for want of Rx goes on.
+            if q.due.is_none() && q.has_work() && !held && !q.packet.is_empty() {
+                q.due = Some(due);
+            }
+        }
+        let place = crate::diag::Place::slot(crate::diag::SlotRef {
+            queue: Some((q.id().engine, q.id().queue)),
+            dir,
+            index: q.hw(dir).slot(posted.saturating_sub(1)),
+        });
+        if posted > staged {
+            let text = format!("{posted} descriptors are posted, {staged} were written");
+            self.find(Diagnostic::new("R006", text).at(place.clone()), p);
+        }
+        if posted - retired > size {
+            let text =
+                format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
+            self.find(Diagnostic::new("R007", text).at(place), p);
+        }
+    }
+
+    /// The value of a queue register as a read would give it: head and tail from the engine's
+    /// counters, the rest as last written.
+    pub fn queue_reg(&self, id: QueueId, dir: Dir, name: &str) -> Option<u32> {
+        let q = self.queue(id)?;
+        match name {
+            "drhp" => Some(q.hw(dir).head_reg()),
+            "drtp" => Some(q.hw(dir).tail_reg()),
+            _ => {
+                let r = reg::queue_reg(dir, name)?;
+                self.regs.get(&(id.engine, reg::queue_block(dir, id.queue) + r.offset)).copied()
+            }
+        }
+    }
+
+    fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
+        match agent {
+            Agent::Host => self.host.batch,
+            Agent::Engine(id) => {
+                let Some(q) = self.queue(id) else { return 0 };
+                let hw = q.hw(Dir::Tx);
+                // The descriptor in work: the first of the packet, or the one just retired.
+                let k = match kind {
+                    EventKind::Retire { .. } => hw.retired.saturating_sub(1),
+                    _ => q.packet.tx.first().map_or(hw.fetched, |x| x.k),
+                };
+                let within = q.bounds.iter().find(|b| k < b.0).map(|b| b.1);
+                within.unwrap_or(q.batches)
+            }
+        }
+    }
+
+    /// A digest of the whole state: equal states have equal digests.
+    pub fn digest(&self) -> u64 {
+        let mut h = mix(mix(self.n, self.now_ns), self.memory.digest());
+        h = self.queues.iter().fold(h, |h, q| q.digest(h));
+        h = self
+            .regs
+            .iter()
+            .fold(h, |h, (k, v)| mix(mix(h, u64::from(k.0) << 32 | u64::from(k.1)), u64::from(*v)));
+        h = self.aborted.iter().fold(h, |h, e| mix(h, u64::from(*e)));
+        h = mix(mix(h, self.causes.len() as u64), self.findings.len() as u64);
+        h = mix(
+            mix(h, self.latency_us),
+            u64::from(self.lose) << 2 | u64::from(self.held) << 1 | u64::from(self.reset_window),
+        );
+        h = mix(h, self.queued.len() as u64);
+        self.host.digest(h)
+    }
+}
+
+/// The result of a run that was let go to its end.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The state at the end.
+    pub machine: Machine,
+    /// Results of the host's operations, in order.
+    pub rets: Vec<(u32, Ret)>,
+}
+
+/// Runs a program to its end, giving each event to `each`; stops early where that says so.
+pub fn run(program: &Program, mut each: impl FnMut(&Machine, &Event) -> bool) -> Finished {
+    let mut machine = Machine::new(program);
+    let mut rets = Vec::new();
+    while let Some(step) = machine.step(program) {
+        if let EventKind::CallReturn { op, ret } = step.event.kind {
+            rets.push((op, ret));
+        }
+        if !each(&machine, &step.event) {
+            break;
+        }
+    }
+    Finished { machine, rets }
+}

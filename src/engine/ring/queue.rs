@@ -1,0 +1,333 @@
+//! One queue: the driver's software cursors and the engine's own view of both rings
+//! (`docs/rings.md`).
+
+use super::memory::mix;
+use crate::engine::program::{QueueDecl, QueueId, RingDecl};
+use crate::udma::profile::Profile;
+use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
+use crate::udma::{Desc, Dir};
+
+use super::event::Ret;
+
+/// The driver's cursors of one ring, and running totals that never wrap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwRing {
+    /// Slots.
+    pub size: u32,
+    /// Producer cursor.
+    pub next_desc_idx: u32,
+    /// Software counter of acked descriptors (there is no completion ring).
+    pub next_cdesc_idx: u32,
+    /// Phase of the next slot taken.
+    pub desc_ring_id: u8,
+    /// Slots written since initialisation: slot `k % size` was the k-th.
+    pub staged: u64,
+    /// Slots acked since initialisation.
+    pub acked: u64,
+}
+
+impl SwRing {
+    /// A ring just initialised.
+    pub fn new(size: u64) -> SwRing {
+        SwRing {
+            size: size as u32,
+            next_desc_idx: 0,
+            next_cdesc_idx: 0,
+            desc_ring_id: INITIAL_RING_ID,
+            staged: 0,
+            acked: 0,
+        }
+    }
+
+    /// Free slots, by the driver's arithmetic.
+    ///
+    /// # Errors
+    /// A ring whose size is no power of two cannot be allocated from: an assertion before
+    /// 2.26, no free slot from then on (`Code(0)` stands for the count 0).
+    pub fn available(&self, profile: &Profile) -> Result<u32, Ret> {
+        profile.reported_free(self.size, self.next_desc_idx, self.next_cdesc_idx).ok_or(Ret::Bug)
+    }
+
+    /// Free slots for showing: as above, 0 where the driver would stop.
+    pub fn free(&self) -> u32 {
+        if self.size.is_power_of_two() {
+            free_slots(self.size, self.next_desc_idx, self.next_cdesc_idx)
+        } else {
+            0
+        }
+    }
+
+    /// Takes the next slot: its index and the phase to stamp.
+    pub fn take(&mut self) -> (u32, u8) {
+        let slot = self.next_desc_idx;
+        let ring_id = self.desc_ring_id;
+        (self.next_desc_idx, self.desc_ring_id) = take_slot(self.size, slot, ring_id);
+        self.staged += 1;
+        (slot, ring_id)
+    }
+
+    /// Advances the ack cursor by `n`, unchecked as in the driver.
+    ///
+    /// # Errors
+    /// A ring whose size is no power of two: an assertion before 2.26, -1 from then on.
+    pub fn ack(&mut self, n: u32, profile: &Profile) -> Result<(), Ret> {
+        if !self.size.is_power_of_two() {
+            return Err(if profile.asserts_return { Ret::Code(-1) } else { Ret::Bug });
+        }
+        self.next_cdesc_idx = self.next_cdesc_idx.wrapping_add(n) & (self.size - 1);
+        self.acked += u64::from(n);
+        Ok(())
+    }
+
+    fn digest(&self, h: u64) -> u64 {
+        let words = [
+            u64::from(self.size),
+            u64::from(self.next_desc_idx) << 32 | u64::from(self.next_cdesc_idx),
+            u64::from(self.desc_ring_id),
+            self.staged,
+            self.acked,
+        ];
+        words.into_iter().fold(h, mix)
+    }
+}
+
+/// The engine's view of one ring. MODEL: what silicon keeps inside is not public.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HwRing {
+    /// Base and length as the registers hold them.
+    pub ring: RingDecl,
+    /// Descriptors posted by doorbells since reset.
+    pub posted: u64,
+    /// Descriptors fetched.
+    pub fetched: u64,
+    /// Descriptors whose bytes were read (Tx) or are visible (Rx).
+    pub visible: u64,
+    /// Descriptors retired; the head register is this modulo the length.
+    pub retired: u64,
+    /// Phase expected of the next fetch.
+    pub ring_id: u8,
+    /// Phase at reset.
+    pub first_ring_id: u8,
+}
+
+impl HwRing {
+    /// After a queue reset: head and tail 0, expected phase the first one.
+    pub fn reset(&mut self) {
+        self.posted = 0;
+        self.fetched = 0;
+        self.visible = 0;
+        self.retired = 0;
+        self.ring_id = self.first_ring_id;
+    }
+
+    /// The slot of the k-th descriptor.
+    pub fn slot(&self, k: u64) -> u64 {
+        if self.ring.size == 0 { 0 } else { k % self.ring.size }
+    }
+
+    /// Phase of the k-th descriptor.
+    fn phase(&self, k: u64) -> u64 {
+        let laps = if self.ring.size == 0 { 0 } else { k / self.ring.size };
+        (u64::from(self.first_ring_id) + laps) & 3
+    }
+
+    /// Head register: index and ring id. MODEL: the ring id in it.
+    pub fn head_reg(&self) -> u32 {
+        (self.slot(self.retired) | self.phase(self.retired) << 30) as u32
+    }
+
+    /// Tail register: index and ring id. MODEL: the ring id in it.
+    pub fn tail_reg(&self) -> u32 {
+        (self.slot(self.posted) | self.phase(self.posted) << 30) as u32
+    }
+
+    fn digest(&self, h: u64) -> u64 {
+        let words = [
+            self.ring.base,
+            self.ring.size,
+            self.posted,
+            self.fetched,
+            self.visible,
+            self.retired,
+            u64::from(self.ring_id),
+        ];
+        words.into_iter().fold(h, mix)
+    }
+}
+
+/// A descriptor that the engine holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Which one since reset.
+    pub k: u64,
+    /// Its bits.
+    pub desc: Desc,
+}
+
+/// An asynchronous copy that nobody waited for yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// Source of its transfer.
+    pub src: u64,
+    /// Destination.
+    pub dst: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Descriptors, marker included.
+    pub count: u32,
+}
+
+/// A queue.
+#[derive(Debug, Clone)]
+pub struct Queue {
+    /// As declared.
+    pub decl: QueueDecl,
+    /// Whether it was ever initialised.
+    pub ready: bool,
+    /// Driver cursors, Tx then Rx.
+    pub sw: [SwRing; 2],
+    /// Engine view, Tx then Rx.
+    pub hw: [HwRing; 2],
+    /// When the engine begins what is posted on Tx, nanoseconds; nothing to begin otherwise.
+    pub due: Option<u64>,
+    /// The packet in work.
+    pub packet: super::device::Packet,
+    /// First word of the marker that the newest batch uses; the area's first before that.
+    pub marker: u64,
+    /// Doorbell pairs so far: the number of the newest batch.
+    pub batches: u64,
+    /// Batches acked or given up.
+    pub batches_done: u64,
+    /// Where batches end among the posted Tx descriptors not yet retired: (count, batch).
+    pub bounds: std::collections::VecDeque<(u64, u64)>,
+    /// Asynchronous handles 0, 1, 2.
+    pub handles: [Option<Pending>; 3],
+    /// Why it stands, once reported.
+    pub stalled: Option<super::event::Stall>,
+    /// The faulted slot, if any.
+    pub faulted: Option<(Dir, u64)>,
+}
+
+/// Index of a direction in a pair.
+pub fn ix(dir: Dir) -> usize {
+    match dir {
+        Dir::Tx => 0,
+        Dir::Rx => 1,
+    }
+}
+
+impl Queue {
+    /// A queue before initialisation.
+    pub fn new(decl: &QueueDecl) -> Queue {
+        let sw = Dir::BOTH.map(|d| SwRing::new(decl.ring(d).map_or(0, |r| r.size)));
+        let hw = Dir::BOTH.map(|_| HwRing {
+            ring: RingDecl { base: 0, size: 0 },
+            posted: 0,
+            fetched: 0,
+            visible: 0,
+            retired: 0,
+            ring_id: decl.first_ring_id,
+            first_ring_id: decl.first_ring_id,
+        });
+        Queue {
+            decl: *decl,
+            ready: false,
+            sw,
+            hw,
+            due: None,
+            packet: super::device::Packet::default(),
+            marker: decl.marker_area,
+            batches: 0,
+            batches_done: 0,
+            bounds: std::collections::VecDeque::new(),
+            handles: [None; 3],
+            stalled: None,
+            faulted: None,
+        }
+    }
+
+    /// Which one it is.
+    pub fn id(&self) -> QueueId {
+        self.decl.id
+    }
+
+    /// Driver cursors of a direction.
+    pub fn sw(&self, dir: Dir) -> &SwRing {
+        &self.sw[ix(dir)]
+    }
+
+    /// Engine view of a direction.
+    pub fn hw(&self, dir: Dir) -> &HwRing {
+        &self.hw[ix(dir)]
+    }
+
+    /// Engine view of a direction.
+    pub fn hw_mut(&mut self, dir: Dir) -> &mut HwRing {
+        &mut self.hw[ix(dir)]
+    }
+
+    /// The ring as the driver knows it: the declared base, the size of the last
+    /// initialisation.
+    pub fn ring(&self, dir: Dir) -> RingDecl {
+        RingDecl {
+            base: self.decl.ring(dir).map_or(0, |r| r.base),
+            size: u64::from(self.sw(dir).size),
+        }
+    }
+
+    /// Whether the engine is in the middle of a packet or has posted work on Tx.
+    pub fn has_work(&self) -> bool {
+        let tx = self.hw(Dir::Tx);
+        !self.packet.is_empty() || tx.fetched < tx.posted
+    }
+
+    /// Resets one direction in hardware.
+    pub fn reset(&mut self, dir: Dir) {
+        self.hw_mut(dir).reset();
+        self.packet = super::device::Packet::default();
+        self.due = None;
+        self.stalled = None;
+        self.faulted = None;
+        self.bounds.clear();
+    }
+
+    /// A digest of its state.
+    pub fn digest(&self, h: u64) -> u64 {
+        let mut h = mix(h, u64::from(self.ready));
+        for dir in Dir::BOTH {
+            h = self.hw(dir).digest(self.sw(dir).digest(h));
+        }
+        h = mix(h, self.due.map_or(0, |d| d.wrapping_add(1)));
+        h = mix(mix(mix(h, self.marker), self.batches), self.batches_done);
+        for p in self.handles.iter().flatten() {
+            h = mix(mix(mix(h, p.src), p.dst), p.size ^ u64::from(p.count) << 48);
+        }
+        h = mix(h, self.stalled.map_or(0, |s| s as u64 + 1));
+        h = mix(h, self.faulted.map_or(0, |(d, s)| s << 1 | ix(d) as u64 | 1 << 63));
+        self.packet.digest(h)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_stamped_with_the_phase_before_the_wrap() {
+        let mut r = SwRing::new(32);
+        let taken: Vec<_> = (0..33).map(|_| r.take()).collect();
+        assert_eq!(taken[31], (31, 1));
+        assert_eq!(taken[32], (0, 2));
+        assert_eq!((r.next_desc_idx, r.desc_ring_id), (1, 2));
+    }
+
+    #[test]
+    fn ack_is_unchecked_and_wraps_in_32_bits() {
+        let p = Profile::default_profile();
+        let mut r = SwRing::new(64);
+        r.next_cdesc_idx = 10;
+        assert_eq!(r.ack(u32::MAX, p), Ok(()));
+        assert_eq!(r.next_cdesc_idx, 9);
+        assert_eq!(SwRing::new(96).ack(1, p), Err(Ret::Code(-1)));
+    }
+}

@@ -1,0 +1,327 @@
+//! Evaluating expressions: unsigned 64-bit values that wrap; a shift by 64 or more gives 0;
+//! division by zero and unknown bytes are errors (`docs/commands.md`, "Expressions").
+
+use super::Session;
+use crate::diag::Diagnostic;
+use crate::engine::command::distance;
+use crate::engine::expr::{BinOp, Expr, QueueRef, UnOp};
+use crate::engine::program::QueueId;
+use crate::engine::ring::queue::Queue;
+use crate::engine::ring::{Machine, Ret, life};
+use crate::limits::MAX_EXPR_DEPTH;
+use crate::udma::{DESC_BYTES, Desc, Dir, Word, field};
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EvalError {
+    /// A name stands for nothing; what would, as help.
+    Name(String, String),
+    /// A division by zero.
+    DivideByZero,
+    /// Bytes that nobody wrote, or whose content is unknown.
+    Unknown(String),
+    /// Nested too deeply.
+    Depth,
+}
+
+impl EvalError {
+    /// Whether it may have a value at another event.
+    pub fn is_for_now(&self) -> bool {
+        matches!(self, EvalError::Unknown(_))
+    }
+
+    /// As a diagnostic: S005 or S006.
+    pub fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            EvalError::Name(text, help) => Diagnostic::new("S005", text).help(help),
+            EvalError::DivideByZero => Diagnostic::new("S006", "division by zero"),
+            EvalError::Unknown(text) => Diagnostic::new("S006", text),
+            EvalError::Depth => {
+                Diagnostic::new("S006", format!("nested deeper than {MAX_EXPR_DEPTH}"))
+            }
+        }
+    }
+}
+
+/// Properties of a session by plain name, with what each is.
+pub const PROPERTIES: &[(&str, &str)] = &[
+    ("event", "number of the position's event"),
+    ("end", "number of the last event; an error until a run came there"),
+    ("time", "virtual time, microseconds"),
+    ("marker", "the marker word that the selected queue's newest batch polls"),
+    ("batch", "the batch of the newest event"),
+    ("phase", "the host's phase: 1 stage, 2 trigger, 3 doorbell, 4 poll, 5 ack"),
+    ("ret", "what the last call returned"),
+    ("faults", "causes recorded so far"),
+    ("findings", "findings so far"),
+    ("timeouts", "batches that timed out so far"),
+];
+
+/// Properties of a ring, `q0.tx.NAME`; without a direction they are the Tx ring's.
+pub const RING_PROPERTIES: &[(&str, &str)] = &[
+    ("size", "slots"),
+    ("free", "free slots; of a queue: the smaller count of its two rings"),
+    ("next_desc_idx", "producer cursor"),
+    ("next_cdesc_idx", "ack cursor"),
+    ("desc_ring_id", "phase of the next slot taken"),
+    ("head", "head register's index"),
+    ("tail", "tail register's index"),
+    ("staged", "descriptors written since initialisation"),
+    ("posted", "descriptors posted by doorbells"),
+    ("fetched", "descriptors fetched"),
+    ("visible", "descriptors whose bytes are visible"),
+    ("retired", "descriptors retired"),
+    ("acked", "descriptors acked"),
+    ("base", "address of slot 0"),
+];
+
+/// The queue that a reference means.
+///
+/// # Errors
+/// [`EvalError::Name`] where the program has no such queue.
+pub fn queue_of(s: &Session, q: &QueueRef) -> Result<QueueId, EvalError> {
+    let queues = &s.program().queues;
+    let known = || queues.iter().map(|q| q.id.to_string()).collect::<Vec<_>>().join(", ");
+    let found = match *q {
+        QueueRef::Selected => s.selected(),
+        QueueRef::Exact(id) => s.program().queue(id).map(|q| q.id),
+        QueueRef::Queue(n) => {
+            let engine = s.selected().map(|q| q.engine);
+            let fit = |same: bool| {
+                queues
+                    .iter()
+                    .map(|q| q.id)
+                    .find(|q| q.queue == n && (!same || Some(q.engine) == engine))
+            };
+            fit(true).or_else(|| fit(false))
+        }
+    };
+    found.ok_or_else(|| EvalError::Name(format!("no queue `{q}`"), format!("queues: {}", known())))
+}
+
+/// The value of an expression in the state `m`.
+///
+/// # Errors
+/// [`EvalError`].
+pub fn eval(s: &Session, m: &Machine, e: &Expr) -> Result<u64, EvalError> {
+    Eval { s, m }.expr(e, 0)
+}
+
+struct Eval<'a> {
+    s: &'a Session,
+    m: &'a Machine,
+}
+
+impl Eval<'_> {
+    fn expr(&self, e: &Expr, depth: usize) -> Result<u64, EvalError> {
+        if depth > MAX_EXPR_DEPTH {
+            return Err(EvalError::Depth);
+        }
+        let value = |e: &Expr| self.expr(e, depth + 1);
+        match e {
+            Expr::Num(n) => Ok(*n),
+            Expr::Var(name) => self.s.vars.get(name).copied().ok_or_else(|| {
+                let known: Vec<String> = self.s.vars.keys().map(|k| format!("${k}")).collect();
+                EvalError::Name(
+                    format!("no variable `${name}`"),
+                    format!("variables: {}", list(&known)),
+                )
+            }),
+            Expr::Name(name) => self.property(name),
+            Expr::Slot { queue, dir, index, path } => {
+                let id = queue_of(self.s, queue)?;
+                self.slot(id, *dir, value(index)?, path)
+            }
+            Expr::Queue { queue, path } => self.queue(queue_of(self.s, queue)?, path),
+            Expr::Mem { width, addr } => self.memory(value(addr)?, *width),
+            Expr::Unary(op, e) => {
+                let v = value(e)?;
+                Ok(match op {
+                    UnOp::Not => u64::from(v == 0),
+                    UnOp::BitNot => !v,
+                    UnOp::Neg => v.wrapping_neg(),
+                })
+            }
+            Expr::Binary(BinOp::LogAnd, a, b) => Ok(u64::from(value(a)? != 0 && value(b)? != 0)),
+            Expr::Binary(BinOp::LogOr, a, b) => Ok(u64::from(value(a)? != 0 || value(b)? != 0)),
+            Expr::Binary(op, a, b) => binary(*op, value(a)?, value(b)?),
+        }
+    }
+
+    fn property(&self, name: &str) -> Result<u64, EvalError> {
+        let m = self.m;
+        let queue = self.s.selected().and_then(|id| m.queue(id));
+        match name {
+            "event" => Ok(m.n),
+            "end" => self.s.end().ok_or_else(|| {
+                EvalError::Unknown("the end of the run is not known yet".to_owned())
+            }),
+            "time" => Ok(m.now_ns / 1000),
+            "marker" => match queue {
+                Some(q) => self.memory(q.marker.wrapping_add(4), 4),
+                None => Err(EvalError::Name("no queue is selected".into(), String::new())),
+            },
+            "batch" => Ok(m.last.map_or(0, |e| e.batch)),
+            "phase" => Ok(m.phase().map_or(0, |p| p as u64 + 1)),
+            "ret" => match m.host.last_ret {
+                Some(Ret::Code(c)) => Ok(c as u64),
+                Some(Ret::Bug) => Err(EvalError::Unknown("the last call hit an assertion".into())),
+                None => Err(EvalError::Unknown("no call has returned yet".into())),
+            },
+            "faults" => Ok(m.causes.len() as u64),
+            "findings" => Ok(m.findings.len() as u64),
+            "timeouts" => Ok(m.host.timeouts),
+            _ => {
+                let names =
+                    PROPERTIES.iter().map(|p| p.0).chain(RING_PROPERTIES.iter().map(|p| p.0));
+                Err(unknown(name, names))
+            }
+        }
+    }
+
+    fn queue(&self, id: QueueId, path: &[String]) -> Result<u64, EvalError> {
+        let Some(q) = self.m.queue(id) else {
+            return Err(EvalError::Name(format!("no queue `{id}`"), String::new()));
+        };
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        match names.as_slice() {
+            ["tx", name] => ring(q, Dir::Tx, name),
+            ["rx", name] => ring(q, Dir::Rx, name),
+            ["free"] => Ok(u64::from(q.sw(Dir::Tx).free().min(q.sw(Dir::Rx).free()))),
+            ["marker"] => self.memory(q.marker.wrapping_add(4), 4),
+            ["batches"] => Ok(q.batches),
+            ["tx" | "rx"] | [] => Err(EvalError::Name(
+                "a queue has no value".into(),
+                format!("name a property: {}", list_of(RING_PROPERTIES)),
+            )),
+            [name, ..] => ring(q, Dir::Tx, name),
+        }
+    }
+
+    fn slot(&self, id: QueueId, dir: Dir, index: u64, path: &[String]) -> Result<u64, EvalError> {
+        let Some(q) = self.m.queue(id) else {
+            return Err(EvalError::Name(format!("no queue `{id}`"), String::new()));
+        };
+        let decl = q.ring(dir);
+        if index >= decl.size {
+            let text = format!("{dir}[{index}] is not in a ring of {} slots", decl.size);
+            return Err(EvalError::Name(text, String::new()));
+        }
+        let addr = decl.slot_addr(index);
+        let mut bytes = [0; DESC_BYTES];
+        self.m.memory.read(addr, &mut bytes);
+        let desc = Desc::from_bytes(&bytes);
+        let view = desc.view(dir);
+        let words = Word::of(view);
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        let word = |name: &str| words.iter().copied().find(|w| w.name() == name);
+        match names.as_slice() {
+            ["addr"] => Ok(addr),
+            ["life"] => Ok(life::of(q, dir, index, !desc.is_zero()) as u64),
+            // Bytes, as every listing shows them; the bare bits are at len_ctrl.length.
+            ["length"] => Ok(desc.length()),
+            [name] if word(name).is_some() => Ok(word(name).map_or(0, |w| desc.word(w))),
+            [name] => match field::find(view, name) {
+                Some(f) => Ok(desc.get(f)),
+                None => Err(unknown(name, slot_names(view))),
+            },
+            [w, name] => match (word(w), field::find(view, name)) {
+                (Some(w), Some(f)) if f.word == w => Ok(desc.get(f)),
+                (Some(w), _) => Err(unknown(name, field::fields_of(view, w).map(|f| f.name))),
+                (None, _) => Err(unknown(w, words.iter().map(|w| w.name()))),
+            },
+            [] => Err(EvalError::Name(
+                "a slot has no value".into(),
+                format!("name a word or field, such as {dir}[{index}].len_ctrl or .length"),
+            )),
+            _ => Err(EvalError::Name(format!("`{}` is too deep", path.join(".")), String::new())),
+        }
+    }
+
+    fn memory(&self, addr: u64, width: u8) -> Result<u64, EvalError> {
+        let mut bytes = [0; 8];
+        let n = usize::from(width.min(8));
+        if let Some(at) = self.m.memory.outside(addr, n as u64) {
+            return Err(EvalError::Unknown(format!("no memory is known at {at:#x}")));
+        }
+        let known = self.m.memory.read(addr, &mut bytes[..n]);
+        match (known.never_written, known.unknown) {
+            (Some(at), _) => Err(EvalError::Unknown(format!("nobody wrote the byte at {at:#x}"))),
+            (_, Some(at)) => Err(EvalError::Unknown(format!("the byte at {at:#x} is unknown"))),
+            _ => Ok(u64::from_le_bytes(bytes)),
+        }
+    }
+}
+
+fn slot_names(view: crate::udma::View) -> impl Iterator<Item = &'static str> {
+    let words = Word::of(view).iter().map(|w| w.name());
+    let fields = field::FIELDS.iter().filter(move |f| f.views.has(view)).map(|f| f.name);
+    words.chain(fields).chain(["addr", "life"])
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn list_of(table: &[(&str, &str)]) -> String {
+    table.iter().map(|p| p.0).collect::<Vec<_>>().join(", ")
+}
+
+/// A name that stands for nothing, with the nearest ones that would.
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> EvalError {
+    let mut near: Vec<(usize, &str)> = known.map(|k| (distance(name, k), k)).collect();
+    near.sort_unstable();
+    near.dedup();
+    let close: Vec<&str> = near.iter().filter(|n| n.0 <= 2).map(|n| n.1).take(3).collect();
+    let help = if close.is_empty() {
+        format!("known: {}", near.iter().map(|n| n.1).collect::<Vec<_>>().join(", "))
+    } else {
+        format!("did you mean {}?", close.join(" or "))
+    };
+    EvalError::Name(format!("`{name}` stands for nothing here"), help)
+}
+
+fn ring(q: &Queue, dir: Dir, name: &str) -> Result<u64, EvalError> {
+    let (sw, hw) = (q.sw(dir), q.hw(dir));
+    Ok(match name {
+        "size" => u64::from(sw.size),
+        "free" => u64::from(sw.free()),
+        "next_desc_idx" => u64::from(sw.next_desc_idx),
+        "next_cdesc_idx" => u64::from(sw.next_cdesc_idx),
+        "desc_ring_id" => u64::from(sw.desc_ring_id),
+        "head" => hw.slot(hw.retired),
+        "tail" => hw.slot(hw.posted),
+        "staged" => sw.staged,
+        "posted" => hw.posted,
+        "fetched" => hw.fetched,
+        "visible" => hw.visible,
+        "retired" => hw.retired,
+        "acked" => sw.acked,
+        "base" => q.ring(dir).base,
+        _ => return Err(unknown(name, RING_PROPERTIES.iter().map(|p| p.0))),
+    })
+}
+
+fn binary(op: BinOp, a: u64, b: u64) -> Result<u64, EvalError> {
+    let shift = |f: fn(u64, u32) -> u64| if b >= 64 { 0 } else { f(a, b as u32) };
+    Ok(match op {
+        BinOp::Mul => a.wrapping_mul(b),
+        BinOp::Div => a.checked_div(b).ok_or(EvalError::DivideByZero)?,
+        BinOp::Rem => a.checked_rem(b).ok_or(EvalError::DivideByZero)?,
+        BinOp::Add => a.wrapping_add(b),
+        BinOp::Sub => a.wrapping_sub(b),
+        BinOp::Shl => shift(|a, b| a << b),
+        BinOp::Shr => shift(|a, b| a >> b),
+        BinOp::Lt => u64::from(a < b),
+        BinOp::Le => u64::from(a <= b),
+        BinOp::Gt => u64::from(a > b),
+        BinOp::Ge => u64::from(a >= b),
+        BinOp::Eq => u64::from(a == b),
+        BinOp::Ne => u64::from(a != b),
+        BinOp::And => a & b,
+        BinOp::Xor => a ^ b,
+        BinOp::Or => a | b,
+        BinOp::LogAnd => u64::from(a != 0 && b != 0),
+        BinOp::LogOr => u64::from(a != 0 || b != 0),
+    })
+}

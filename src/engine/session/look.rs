@@ -1,0 +1,470 @@
+//! The verbs that look: `print`, `x`, `info`, `explain`.
+
+use super::eval::queue_of;
+use super::{EvalError, Outcome, Session};
+use crate::diag::render::place;
+use crate::diag::{self, Diagnostic};
+use crate::engine::command::{ExamineFormat, Explain, Form, Info, Loc};
+use crate::engine::expr::{Expr, QueueRef};
+use crate::engine::program::{Program, QueueId};
+use crate::engine::ring::event::MarkerWord;
+use crate::engine::ring::{Event, EventKind, Role, life};
+use crate::limits::MAX_EXAMINE_BYTES;
+use crate::udma::profile::MARKER;
+use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Word, cause, class, field, reg};
+
+/// An event in one line, without its number and agent.
+pub fn describe_event(p: &Program, e: &Event) -> String {
+    let at = |a: u64| p.name_addr(a);
+    match e.kind {
+        EventKind::Call { op } => match p.script.get(op as usize) {
+            Some(s) if !s.note.is_empty() => format!("call {}: {}", s.op.verb(), s.note),
+            Some(s) => format!("call {}", s.op.verb()),
+            None => "call".to_owned(),
+        },
+        EventKind::CallReturn { op, ret } => {
+            let verb = p.script.get(op as usize).map_or("call", |s| s.op.verb());
+            match ret {
+                crate::engine::ring::Ret::Code(c) if c < -1 => {
+                    format!("{verb} returns {c} ({})", Errno(c).name())
+                }
+                ret => format!("{verb} returns {ret}"),
+            }
+        }
+        EventKind::Stage { role, src, dst, size, barrier_code, ret, tx, rx, .. } => {
+            let what = if role == Role::Marker { "completion pair" } else { "pair" };
+            let barrier = match barrier_code {
+                0 => String::new(),
+                code => match crate::udma::Barrier::from_code(code) {
+                    Some(b) => format!(", {b}"),
+                    None => format!(", barrier code {code}"),
+                },
+            };
+            let text = format!(
+                "stage {what} tx[{}] rx[{}] {size} B {} -> {}{barrier}",
+                tx.slot,
+                rx.slot,
+                at(src),
+                at(dst)
+            );
+            if ret == crate::engine::ring::Ret::OK {
+                text
+            } else {
+                format!("{text}: refused, {ret}")
+            }
+        }
+        EventKind::CopyIn { dir, slot, count, .. } => {
+            format!("copy in {count} descriptors to {dir}[{slot}]")
+        }
+        EventKind::MarkerWrite { word, addr, value } => {
+            let word = if word == MarkerWord::Src { "source" } else { "polled" };
+            format!("marker {word} word {} := {value:#010x}", at(addr))
+        }
+        EventKind::Store { addr, len } => format!("store {len} B to {}", at(addr)),
+        EventKind::CopyStart { m2s, s2m, .. } => format!("trigger tx {m2s} rx {s2m}"),
+        EventKind::CopyStartReturn { ret, .. } => format!("trigger returns {ret}"),
+        EventKind::CpuFence => "fence".to_owned(),
+        EventKind::MmioWrite { offset, value, lost, .. } => {
+            let lost = if lost { ", lost by the device" } else { "" };
+            match reg::name_at(offset) {
+                Some(r) if r.name == "drtp_inc" => {
+                    let dir = r.queue.map_or("", |q| q.0.name());
+                    format!("doorbell {dir} {value}{lost}")
+                }
+                Some(r) => format!("write {r} = {value:#x}{lost}"),
+                None => format!("write {offset:#x} = {value:#x}{lost}"),
+            }
+        }
+        EventKind::WaitBudget { count, first_us, following, asynchronous, .. } => {
+            let kind = if asynchronous { "async " } else { "" };
+            format!("{kind}wait for {count}: first {first_us} us, then {following}")
+        }
+        EventKind::Delay { us } => format!("sleep {us} us"),
+        EventKind::Poll { addr, reads, value } => {
+            let times = if reads == 1 { String::new() } else { format!(" {reads} times") };
+            format!("poll {}{times}: {value:#010x}", at(addr))
+        }
+        EventKind::Ack { dir, count, before, after, .. } => {
+            format!("ack {dir} {count}: next_cdesc_idx {before} -> {after}")
+        }
+        EventKind::Device(d) => format!("scenario: {d:?}"),
+        EventKind::Fetch { dir, slot, .. } => format!("fetch {dir}[{slot}]"),
+        EventKind::Read { slot, addr, len } => format!("read tx[{slot}] {len} B from {}", at(addr)),
+        EventKind::Visible { slot, addr, len } => {
+            format!("visible rx[{slot}] {len} B at {}", at(addr))
+        }
+        EventKind::Retire { tx, rx, .. } => {
+            let one = |dir, s: Option<u64>| s.map(|s| format!(" {dir}[{s}]")).unwrap_or_default();
+            format!("retire{}{}", one("tx", tx), one("rx", rx))
+        }
+        EventKind::Fault { dir, bit, slot, addr, aborted } => {
+            let name = cause::by_bit(dir, bit).map_or("?", |c| c.name);
+            let end = if aborted { "the engine aborts" } else { "masked, it goes on" };
+            format!("fault {name} at {dir}[{slot}], address {addr:#x}: {end}")
+        }
+        EventKind::Stall { slot, why } => format!("stall at slot {slot}: {}", why.words()),
+    }
+}
+
+impl Session {
+    pub(super) fn print(&mut self, expr: &Expr, form: Option<Form>) -> Result<Outcome, Diagnostic> {
+        let v = self.value(expr)?;
+        let text = match form {
+            None if v < 10 => v.to_string(),
+            None => format!("{v} ({v:#x})"),
+            Some(form) => value_text(v, 8, form),
+        };
+        Ok(Outcome::say(format!("{expr} = {text}")))
+    }
+
+    pub(super) fn examine(
+        &mut self,
+        format: ExamineFormat,
+        addr: Option<&Expr>,
+    ) -> Result<Outcome, Diagnostic> {
+        let start = match addr {
+            Some(e) => self.value(e)?,
+            None => self.examine_next,
+        };
+        let width = u64::from(format.width.max(1));
+        let bytes = format.count.saturating_mul(width);
+        if bytes > MAX_EXAMINE_BYTES {
+            let text = format!("{bytes} bytes are more than {MAX_EXAMINE_BYTES}");
+            return Err(Diagnostic::new("S003", text));
+        }
+        let per_line = if format.form == Form::Desc { 1 } else { (16 / width).max(1) };
+        let mut lines = Vec::new();
+        let mut at = start;
+        let mut left = format.count;
+        while left > 0 {
+            let n = left.min(per_line);
+            let mut line = format!("{:>18}", format!("{at:#x}"));
+            if n == per_line || lines.is_empty() {
+                let name = self.machine.memory.region_at(at).map_or("", |r| r.name.as_str());
+                line = format!("{line} {name:<10}");
+            }
+            for i in 0..n {
+                line.push(' ');
+                line.push_str(&self.unit(at.wrapping_add(i * width), &format));
+            }
+            lines.push(line);
+            at = at.wrapping_add(n * width);
+            left -= n;
+        }
+        self.examine_next = at;
+        Ok(Outcome::list(lines))
+    }
+
+    /// One unit of memory as `x` shows it.
+    fn unit(&self, addr: u64, format: &ExamineFormat) -> String {
+        let width = usize::from(format.width.clamp(1, 16));
+        let digits = value_text(0, format.width, format.form).chars().count();
+        let blank = |c: char| c.to_string().repeat(digits.min(18));
+        let mem = &self.machine.memory;
+        if mem.outside(addr, width as u64).is_some() {
+            return blank('.');
+        }
+        let mut bytes = [0; DESC_BYTES];
+        let known = mem.read(addr, &mut bytes[..width]);
+        if known.never_written.is_some() {
+            return blank('-');
+        }
+        if known.unknown.is_some() {
+            return blank('?');
+        }
+        if format.form == Form::Desc {
+            let d = Desc::from_bytes(&bytes);
+            return format!("{:08x} {:08x} {:016x}", d.len_ctrl, d.word1, d.ptr);
+        }
+        let mut low = [0; 8];
+        low.copy_from_slice(&bytes[..8]);
+        value_text(u64::from_le_bytes(low), format.width, format.form)
+    }
+
+    pub(super) fn info(
+        &mut self,
+        what: Info,
+        queue: Option<&QueueRef>,
+    ) -> Result<Outcome, Diagnostic> {
+        let id = match queue {
+            Some(q) => Some(queue_of(self, q).map_err(EvalError::into_diagnostic)?),
+            None => self.selected(),
+        };
+        if what == Info::Queue
+            && let Some(id) = id
+        {
+            self.select(id);
+        }
+        let none = || Diagnostic::new("S005", "the program has no queue");
+        Ok(Outcome::list(match what {
+            Info::Rings => self.info_rings(),
+            Info::Queue => self.info_queue(id.ok_or_else(none)?),
+            Info::Regs => self.info_regs(id.ok_or_else(none)?),
+            Info::Marker => self.info_marker(id.ok_or_else(none)?),
+            Info::Memory => self.info_memory(),
+            Info::Breakpoints => self.info_breakpoints(),
+            Info::Faults => self.info_faults(),
+            Info::Batches => self.info_batches(),
+        }))
+    }
+
+    fn info_rings(&self) -> Vec<String> {
+        let mut out = vec![format!(
+            "{:<10} {:<3} {:>18} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "queue", "dir", "base", "slots", "free", "posted", "retired", "phase"
+        )];
+        for q in &self.machine.queues {
+            for dir in Dir::BOTH {
+                let (sw, hw) = (q.sw(dir), q.hw(dir));
+                out.push(format!(
+                    "{:<10} {:<3} {:>18} {:>8} {:>8} {:>8} {:>8} {:>8}",
+                    q.id().to_string(),
+                    dir.name(),
+                    format!("{:#x}", q.ring(dir).base),
+                    sw.size,
+                    sw.free(),
+                    hw.posted,
+                    hw.retired,
+                    sw.desc_ring_id
+                ));
+            }
+        }
+        out
+    }
+
+    fn info_queue(&self, id: QueueId) -> Vec<String> {
+        let Some(q) = self.machine.queue(id) else { return Vec::new() };
+        let mut out = vec![format!(
+            "queue {id}, {}, {}",
+            if q.ready { "initialised" } else { "not initialised" },
+            if q.decl.allocatable {
+                "slots are handed out by the driver"
+            } else {
+                "authored elsewhere"
+            }
+        )];
+        for dir in Dir::BOTH {
+            let (sw, hw) = (q.sw(dir), q.hw(dir));
+            out.push(format!(
+                "  {dir}: {} slots at {:#x}, {} free, next_desc_idx {}, next_cdesc_idx {}, phase {}",
+                sw.size,
+                q.ring(dir).base,
+                sw.free(),
+                sw.next_desc_idx,
+                sw.next_cdesc_idx,
+                sw.desc_ring_id
+            ));
+            out.push(format!(
+                "      staged {}, posted {}, fetched {}, visible {}, retired {}, acked {}; engine expects phase {} (MODEL)",
+                sw.staged, hw.posted, hw.fetched, hw.visible, hw.retired, sw.acked, hw.ring_id
+            ));
+        }
+        if let Some(stall) = q.stalled {
+            out.push(format!("  stalled (MODEL): {}", stall.words()));
+        }
+        if self.machine.aborted.contains(&id.engine) {
+            out.push("  the engine has aborted".to_owned());
+        }
+        out
+    }
+
+    fn info_regs(&self, id: QueueId) -> Vec<String> {
+        let mut out = Vec::new();
+        for dir in Dir::BOTH {
+            for r in reg::QUEUE_REGS.iter().filter(|r| r.has(dir)) {
+                let Some(v) = self.machine.queue_reg(id, dir, r.name) else { continue };
+                let rows: Vec<String> = reg::describe(r.fields, v)
+                    .iter()
+                    .map(|f| format!("{} {}", f.name, f.words))
+                    .collect();
+                out.push(format!(
+                    "{dir} {:<12} {:#06x} {v:#010x}  {}",
+                    r.name,
+                    reg::queue_block(dir, id.queue) + r.offset,
+                    rows.join(", ")
+                ));
+            }
+        }
+        out
+    }
+
+    fn info_marker(&self, id: QueueId) -> Vec<String> {
+        let Some(q) = self.machine.queue(id) else { return Vec::new() };
+        let p = self.program();
+        let mem = &self.machine.memory;
+        let mut out: Vec<String> = [("source", q.marker), ("polled", q.marker.wrapping_add(4))]
+            .into_iter()
+            .map(|(name, addr)| {
+                let known = mem.known(addr, 4);
+                let value = match (mem.outside(addr, 4), known.never_written, known.unknown) {
+                    (Some(_), ..) => "outside every region".to_owned(),
+                    (_, Some(_), _) => "never written".to_owned(),
+                    (_, _, Some(_)) => "unknown".to_owned(),
+                    _ => format!("{:#010x}", mem.read_u32(addr)),
+                };
+                format!("{name} word {} ({addr:#x}): {value}", p.name_addr(addr))
+            })
+            .collect();
+        out.push(format!("the host waits for {MARKER:#010x} in the polled word"));
+        if let Some(poll) = self.machine.host.poll {
+            out.push(format!(
+                "polling: {} reads made, {} left",
+                poll.told + poll.untold,
+                poll.left
+            ));
+        }
+        out
+    }
+
+    fn info_memory(&self) -> Vec<String> {
+        self.machine
+            .memory
+            .regions()
+            .iter()
+            .map(|r| {
+                format!(
+                    "{:#018x} .. {:#018x} {:>12} B {:<8} {}",
+                    r.base,
+                    r.base.saturating_add(r.len),
+                    r.len,
+                    r.kind.name(),
+                    diag::render::printable(&r.name)
+                )
+            })
+            .collect()
+    }
+
+    fn info_breakpoints(&self) -> Vec<String> {
+        if self.stops.is_empty() {
+            return vec!["no breakpoints".to_owned()];
+        }
+        let line = |s: &super::Stop| {
+            let off = if s.enabled { "" } else { ", disabled" };
+            format!("{}: {}, hit {} times{off}", s.number, s.text(), s.hits)
+        };
+        self.stops.iter().map(line).collect()
+    }
+
+    fn info_faults(&self) -> Vec<String> {
+        if self.machine.findings.is_empty() {
+            return vec!["nothing found up to here".to_owned()];
+        }
+        let line = |d: &Diagnostic| {
+            format!("{}[{}] {}: {}", d.severity, d.code, place(&d.place), d.message)
+        };
+        self.machine.findings.iter().map(line).collect()
+    }
+
+    fn info_batches(&self) -> Vec<String> {
+        let line = |q: &crate::engine::ring::queue::Queue| {
+            format!("{}: {} rung, {} acked or given up", q.id(), q.batches, q.batches_done)
+        };
+        self.machine.queues.iter().map(line).collect()
+    }
+
+    /// The descriptor that lies in a slot now, and what the slot is at.
+    pub fn slot(&self, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, life::Life)> {
+        let q = self.machine.queue(id)?;
+        let ring = q.ring(dir);
+        if index >= ring.size {
+            return None;
+        }
+        let mut bytes = [0; DESC_BYTES];
+        self.machine.memory.read(ring.slot_addr(index), &mut bytes);
+        let desc = Desc::from_bytes(&bytes);
+        Some((desc, life::of(q, dir, index, !desc.is_zero())))
+    }
+
+    pub(super) fn explain(&self, what: &Explain) -> Result<Outcome, Diagnostic> {
+        match what {
+            Explain::Code(name) => explain_code(name),
+            Explain::Loc(Loc::Slots { queue, dir, first, last }) => {
+                let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
+                let mut lines = Vec::new();
+                for index in *first..=*last {
+                    let Some((desc, life)) = self.slot(id, *dir, index) else {
+                        let text = format!("{dir}[{index}] is not in the ring");
+                        return Err(Diagnostic::new("S005", text));
+                    };
+                    lines.push(format!("{id}.{dir}[{index}], {}", life.name()));
+                    lines.extend(explain_desc(desc, *dir));
+                    if lines.len() > 4096 {
+                        lines.push(".. and more".to_owned());
+                        break;
+                    }
+                }
+                Ok(Outcome::list(lines))
+            }
+            Explain::Loc(loc) => {
+                let text = format!("`{}` is no slot", super::stops::loc_text(loc));
+                Err(Diagnostic::new("S003", text).help("explain tx[N], rx[N], a code or a fault"))
+            }
+        }
+    }
+}
+
+/// Every field of a descriptor, one line each.
+fn explain_desc(desc: Desc, dir: Dir) -> Vec<String> {
+    let view = desc.view(dir);
+    let mut lines = Vec::new();
+    for &word in Word::of(view) {
+        let digits = usize::from(word.bits() / 4);
+        lines.push(format!("  {} = {:#0w$x}", word.name(), desc.word(word), w = digits + 2));
+        for f in field::fields_of(view, word) {
+            let v = desc.get(f);
+            lines.push(format!(
+                "    {:>5}  {:<18} {:<28} {}",
+                if f.width == 1 { f.lo.to_string() } else { format!("{}:{}", f.hi(), f.lo) },
+                f.name,
+                f.words(v),
+                f.meaning
+            ));
+        }
+        if word == Word::MetaCtrl {
+            let readings = class::readings(desc.word1);
+            for c in &readings {
+                let or = if readings.len() > 1 { "may be " } else { "operation " };
+                lines.push(format!("    {or}{}: {}", c.name, c.meaning));
+            }
+        }
+    }
+    lines
+}
+
+fn explain_code(name: &str) -> Result<Outcome, Diagnostic> {
+    if let Some(c) = diag::lookup(name) {
+        return Ok(Outcome::list(vec![
+            format!("{} ({}): {}", c.code, c.severity, c.title),
+            c.meaning.to_owned(),
+            format!("How it arises: {}", c.cause),
+            format!("What to do: {}", c.fix),
+        ]));
+    }
+    let causes: Vec<String> = cause::CAUSES
+        .iter()
+        .filter(|c| c.name.eq_ignore_ascii_case(name))
+        .map(|c| format!("{} ({}, bit {}): {}", c.name, c.dir, c.bit, c.meaning))
+        .collect();
+    if causes.is_empty() {
+        let text = format!("`{name}` is no code and no fault");
+        return Err(Diagnostic::new("S005", text));
+    }
+    Ok(Outcome::list(causes))
+}
+
+/// A value in a form; hexadecimal and binary are as wide as its bytes.
+fn value_text(v: u64, width: u8, form: Form) -> String {
+    let bits = u32::from(width.clamp(1, 8)) * 8;
+    let v = if bits == 64 { v } else { v & ((1 << bits) - 1) };
+    match form {
+        Form::Hex | Form::Desc => format!("{v:#0w$x}", w = bits as usize / 4 + 2),
+        Form::Decimal => v.to_string(),
+        Form::Binary => format!("{v:#0w$b}", w = bits as usize + 2),
+        Form::Char => v
+            .to_le_bytes()
+            .iter()
+            .take(bits as usize / 8)
+            .map(|b| if b.is_ascii_graphic() || *b == b' ' { char::from(*b) } else { '.' })
+            .collect(),
+    }
+}

@@ -1,0 +1,307 @@
+//! A session: a program, a position in its run, and the commands that move it and look.
+//!
+//! The run is a function of the program; the session only chooses where in it to stand.
+//! Going back is going to an earlier event: restore a checkpoint and run forward to it, never
+//! undo ([`timeline`]). The same session serves the screen, scripts and tests. Rules:
+//! `docs/commands.md`.
+
+mod eval;
+mod look;
+mod moves;
+mod stops;
+mod timeline;
+
+pub use eval::{EvalError, PROPERTIES, eval, queue_of};
+pub use look::describe_event;
+pub use moves::Progress;
+pub use stops::{Stop, touches};
+pub use timeline::Timeline;
+
+#[cfg(test)]
+mod tests;
+
+use super::command::{Command, Expect, Loc};
+use super::program::{Program, QueueId};
+use super::ring::{Event, Machine, Ret};
+use crate::diag::{Diagnostic, Severity};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The answer to a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What to print, line by line.
+    pub lines: Vec<String>,
+    /// The position changed.
+    pub moved: bool,
+    /// The user wants to leave.
+    pub quit: bool,
+}
+
+impl Outcome {
+    fn say(line: impl Into<String>) -> Outcome {
+        Outcome { lines: vec![line.into()], ..Outcome::default() }
+    }
+
+    fn list(lines: Vec<String>) -> Outcome {
+        Outcome { lines, ..Outcome::default() }
+    }
+}
+
+/// A program under debugging.
+#[derive(Debug, Clone)]
+pub struct Session {
+    timeline: Timeline,
+    machine: Machine,
+    before: Machine,
+    selected: Option<QueueId>,
+    stops: Vec<Stop>,
+    next_stop: u64,
+    marks: BTreeMap<String, u64>,
+    vars: BTreeMap<String, u64>,
+    examine_next: u64,
+    expected: BTreeSet<&'static str>,
+}
+
+impl Session {
+    /// A session at event 0. The first queue is selected.
+    pub fn new(program: Arc<Program>) -> Session {
+        let timeline = Timeline::new(program);
+        let machine = timeline.start().clone();
+        Session {
+            selected: timeline.program().queues.first().map(|q| q.id),
+            before: machine.clone(),
+            machine,
+            timeline,
+            stops: Vec::new(),
+            next_stop: 1,
+            marks: BTreeMap::new(),
+            vars: BTreeMap::new(),
+            examine_next: 0,
+            expected: BTreeSet::new(),
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        self.timeline.program()
+    }
+
+    /// The state at the position.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The state at the position before the last move: what changed since is shown.
+    pub fn before(&self) -> &Machine {
+        &self.before
+    }
+
+    /// The event number of the position: 0 before anything happened.
+    pub fn position(&self) -> u64 {
+        self.machine.n
+    }
+
+    /// The last event of the run, where it is known already.
+    pub fn end(&self) -> Option<u64> {
+        self.timeline.end()
+    }
+
+    /// The newest event.
+    pub fn last_event(&self) -> Option<Event> {
+        self.machine.last
+    }
+
+    /// The event that comes next; `None` at the end.
+    pub fn next_event(&self) -> Option<Event> {
+        self.machine.peek(self.program())
+    }
+
+    /// The events `from..to` (numbers from 1), as far as the run has them.
+    pub fn events(&mut self, from: u64, to: u64) -> Vec<Event> {
+        self.timeline.events(from, to, &self.machine)
+    }
+
+    /// The state after event `n` (the end where the run is shorter).
+    pub fn state_at(&mut self, n: u64) -> Machine {
+        self.timeline.state_at(n, &self.machine)
+    }
+
+    /// The selected queue.
+    pub fn selected(&self) -> Option<QueueId> {
+        self.selected
+    }
+
+    /// Selects a queue, if the program has it.
+    pub fn select(&mut self, id: QueueId) {
+        if self.program().queue(id).is_some() {
+            self.selected = Some(id);
+        }
+    }
+
+    /// The stops, by number.
+    pub fn stops(&self) -> &[Stop] {
+        &self.stops
+    }
+
+    /// Marks by name.
+    pub fn marks(&self) -> &BTreeMap<String, u64> {
+        &self.marks
+    }
+
+    /// Variables by name.
+    pub fn vars(&self) -> &BTreeMap<String, u64> {
+        &self.vars
+    }
+
+    /// Findings of the error severity up to the position that no `expect` named.
+    pub fn unexpected(&self) -> Vec<&Diagnostic> {
+        self.machine
+            .findings
+            .iter()
+            .filter(|d| d.severity == Severity::Error && !self.expected.contains(d.code))
+            .collect()
+    }
+
+    /// Whether the program can be stepped.
+    pub fn can_step(&self) -> bool {
+        !self.program().script.is_empty()
+    }
+
+    /// Executes a command to its end.
+    ///
+    /// # Errors
+    /// A diagnostic (S-code); the position is unchanged then.
+    pub fn execute(&mut self, command: &Command) -> Result<Outcome, Diagnostic> {
+        self.execute_with(command, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Executes a command; `watch` is told of the progress of long runs and can cancel them.
+    ///
+    /// # Errors
+    /// A diagnostic (S-code); the position is unchanged then, but for a cancelled forward run,
+    /// which stays where it got to.
+    pub fn execute_with(
+        &mut self,
+        command: &Command,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, Diagnostic> {
+        match command {
+            Command::Step { .. }
+            | Command::Next { .. }
+            | Command::Continue { .. }
+            | Command::Until { .. }
+            | Command::Finish { .. }
+            | Command::Doorbell { .. }
+            | Command::Goto(_)
+            | Command::Restart => self.travel(command, watch),
+            Command::Break { loc, cond, once, after } => {
+                self.add_stop(loc, cond.as_ref(), *once, *after)
+            }
+            Command::Delete(numbers) => self.delete_stops(numbers),
+            Command::Enable(numbers, on) => self.enable_stops(numbers, *on),
+            Command::Print { expr, form } => self.print(expr, *form),
+            Command::Examine { format, addr } => self.examine(*format, addr.as_ref()),
+            Command::Where => Ok(Outcome::list(self.where_lines())),
+            Command::Info { what, queue } => self.info(*what, queue.as_ref()),
+            Command::Explain(what) => self.explain(what),
+            Command::Mark(name) => {
+                self.marks.insert(name.clone(), self.machine.n);
+                Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))
+            }
+            Command::SetVar(name, expr) => {
+                let value = self.value(expr)?;
+                self.vars.insert(name.clone(), value);
+                Ok(Outcome::say(format!("${name} = {value:#x}")))
+            }
+            Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
+            Command::Expect(e) => self.expect(e),
+            Command::Echo(text) => Ok(Outcome::say(text.clone())),
+            Command::Quit => Ok(Outcome { quit: true, ..Outcome::default() }),
+            // Text that only the caller has: the command table's help, and files.
+            Command::Help(_) | Command::Source(_) => Ok(Outcome::default()),
+        }
+    }
+
+    /// The value of an expression here.
+    ///
+    /// # Errors
+    /// S005 for a name that stands for nothing, S006 for an expression without a value.
+    pub fn value(&self, expr: &super::expr::Expr) -> Result<u64, Diagnostic> {
+        eval(self, &self.machine, expr).map_err(EvalError::into_diagnostic)
+    }
+
+    fn assert(&self, expr: &super::expr::Expr, text: Option<&str>) -> Result<Outcome, Diagnostic> {
+        if self.value(expr)? != 0 {
+            return Ok(Outcome::default());
+        }
+        let text = text.map(|t| format!(": {t}")).unwrap_or_default();
+        let message = format!("{expr} is 0 at event {}{text}", self.machine.n);
+        let mut d = Diagnostic::new("S007", message);
+        if let super::expr::Expr::Binary(_, a, b) = expr
+            && let (Ok(a), Ok(b)) = (self.value(a), self.value(b))
+        {
+            d = d.help(format!("left {a} ({a:#x}), right {b} ({b:#x})"));
+        }
+        Err(d)
+    }
+
+    fn expect(&mut self, e: &Expect) -> Result<Outcome, Diagnostic> {
+        let not = |text: String| Err(Diagnostic::new("S008", text));
+        let ok = Ok(Outcome::default());
+        match e {
+            Expect::Fault(name, loc) => {
+                let slots = match loc {
+                    Some(Loc::Slots { queue, dir, first, last }) => {
+                        let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
+                        Some((id, *dir, *first, *last))
+                    }
+                    _ => None,
+                };
+                let hit = self.machine.causes.iter().any(|&(id, dir, bit, slot)| {
+                    crate::udma::cause::by_bit(dir, bit).is_some_and(|c| c.name == name)
+                        && slots.is_none_or(|(q, d, first, last)| {
+                            q == id && d == dir && (first..=last).contains(&slot)
+                        })
+                });
+                if !hit {
+                    return not(format!("no fault {name} up to event {}", self.machine.n));
+                }
+                self.expected.extend(["R001", "R018", "R002", "R010"]);
+                ok
+            }
+            Expect::Timeout(batch) => {
+                let hit = self.machine.findings.iter().any(|d| {
+                    d.code == "R002"
+                        && batch.is_none_or(|b| d.message.starts_with(&format!("batch {b} ")))
+                });
+                if !hit {
+                    return not(format!("no timeout up to event {}", self.machine.n));
+                }
+                self.expected.insert("R002");
+                ok
+            }
+            Expect::Ret(code) => self.expect_ret(Ret::Code(*code)),
+            Expect::Bug => self.expect_ret(Ret::Bug),
+            Expect::Stop(loc) => match self.machine.last {
+                Some(e) if touches(self, &self.machine, &e, loc) => ok,
+                _ => not(format!("event {} is not there", self.machine.n)),
+            },
+        }
+    }
+
+    fn expect_ret(&mut self, want: Ret) -> Result<Outcome, Diagnostic> {
+        match self.machine.host.last_ret {
+            Some(got) if got == want => {
+                self.expected.extend(["R002", "R003", "R004", "R017"]);
+                Ok(Outcome::default())
+            }
+            Some(got) => {
+                let text = format!("the last call returned {got}, not {want}");
+                Err(Diagnostic::new("S008", text))
+            }
+            None => Err(Diagnostic::new("S008", "no call has returned yet")),
+        }
+    }
+}

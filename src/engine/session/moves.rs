@@ -1,0 +1,279 @@
+//! Moving in time: every verb is a question "is this event a place to stop?", asked forwards
+//! or backwards.
+
+use super::stops::is_doorbell;
+use super::{Outcome, Session, describe_event, eval};
+use crate::diag::Diagnostic;
+use crate::engine::command::{Command, Goto, Unit, Who};
+use crate::engine::ring::{Agent, Event, EventKind, Machine, Phase};
+use crate::limits::MAX_RUN_EVENTS;
+use crate::udma::Dir;
+use std::ops::ControlFlow;
+
+/// How far a long run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The event that it has reached.
+    pub event: u64,
+    /// Where it began.
+    pub from: u64,
+}
+
+/// Events between two reports of progress.
+const REPORT_EVERY: u64 = 1 << 14;
+
+type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// The state before an event, as far as a question may need it.
+#[derive(Clone, Copy)]
+pub(super) struct Prior {
+    pub phase: Option<Phase>,
+    pub batch: u64,
+    pub timeouts: u64,
+}
+
+impl Prior {
+    fn of(m: &Machine) -> Prior {
+        Prior { phase: m.phase(), batch: m.last.map_or(0, |e| e.batch), timeouts: m.host.timeouts }
+    }
+}
+
+/// The answer of a question about an event.
+type Answer = Result<bool, Diagnostic>;
+/// A question about an event: the session, what was before, the state after it, the event.
+type Question<'a> = &'a mut dyn FnMut(&Session, Prior, &Machine, &Event) -> Answer;
+
+impl Session {
+    pub(super) fn travel(
+        &mut self,
+        command: &Command,
+        watch: Watch<'_>,
+    ) -> Result<Outcome, Diagnostic> {
+        if !self.can_step() && !matches!(command, Command::Goto(_) | Command::Restart) {
+            return Err(Diagnostic::new("S010", "the program has nothing to run"));
+        }
+        let before = self.machine.clone();
+        let result = self.travel_inner(command, watch);
+        if result.is_ok() {
+            self.before = before;
+        }
+        let why = result?;
+        let mut lines = self.where_lines();
+        if !why.is_empty() {
+            lines.insert(0, why);
+        }
+        Ok(Outcome { lines, moved: self.machine.n != self.before.n, quit: false })
+    }
+
+    fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
+        match command {
+            Command::Step { count, unit, who, back } => {
+                let (unit, who) = (*unit, *who);
+                self.go(*count, *back, watch, &mut |s, prior, m, e| {
+                    Ok(is_unit(s, prior, m, e, unit) && acts(e, who))
+                })
+            }
+            Command::Next { count, back } => {
+                self.go(*count, *back, watch, &mut |s, prior, m, e| {
+                    Ok(is_unit(s, prior, m, e, Unit::Phase))
+                })
+            }
+            Command::Finish { back } => self.go(1, *back, watch, &mut |s, prior, m, e| {
+                Ok(is_unit(s, prior, m, e, Unit::Batch))
+            }),
+            Command::Doorbell { queue, back } => {
+                let id = match queue {
+                    Some(q) => {
+                        Some(super::queue_of(self, q).map_err(super::EvalError::into_diagnostic)?)
+                    }
+                    None => None,
+                };
+                self.go(1, *back, watch, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
+            }
+            Command::Until { expr, back } => {
+                self.go(1, *back, watch, &mut |s, _, m, _| match eval(s, m, expr) {
+                    Ok(v) => Ok(v != 0),
+                    Err(e) if e.is_for_now() => Ok(false),
+                    Err(e) => Err(e.into_diagnostic()),
+                })
+            }
+            Command::Continue { back } => self.go(1, *back, watch, &mut |_, _, _, _| Ok(false)),
+            Command::Goto(Goto::Event(expr)) => {
+                let n = self.value(expr)?;
+                Ok(self.goto(n, watch))
+            }
+            Command::Goto(Goto::Mark(name)) if name == "end" => Ok(self.goto(u64::MAX, watch)),
+            Command::Goto(Goto::Mark(name)) => match self.marks.get(name) {
+                Some(&n) => Ok(self.goto(n, watch)),
+                None => {
+                    let known: Vec<&str> = self.marks.keys().map(String::as_str).collect();
+                    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                    let d = Diagnostic::new("S005", format!("no mark `{name}`"));
+                    Err(d.help(format!("marks: {known}; `end` is the end of the run")))
+                }
+            },
+            _ => Ok(self.goto(0, watch)),
+        }
+    }
+
+    /// To event `n`, or to the end where there are fewer.
+    fn goto(&mut self, n: u64, watch: Watch<'_>) -> String {
+        let from = self.machine.n;
+        let mut m = self.timeline.state_at(n.min(from), &self.machine);
+        while m.n < n {
+            if self.timeline.step(&mut m).is_none() {
+                break;
+            }
+            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
+                self.machine = m;
+                return "cancelled".to_owned();
+            }
+        }
+        self.machine = m;
+        if self.machine.n < n && n != u64::MAX {
+            return format!("the run ends at event {}", self.machine.n);
+        }
+        String::new()
+    }
+
+    /// Runs until the question is answered yes `count` times or a stop is hit.
+    fn go(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
+        if back { self.go_back(count, watch, ask) } else { self.go_on(count, watch, ask) }
+    }
+
+    fn go_on(
+        &mut self,
+        count: u64,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
+        let from = self.machine.n;
+        let mut m = self.machine.clone();
+        let mut left = count;
+        loop {
+            if left == 0 {
+                self.machine = m;
+                return Ok(String::new());
+            }
+            let prior = Prior::of(&m);
+            let Some(step) = self.timeline.step(&mut m) else {
+                self.machine = m;
+                return Ok("the run is at its end".to_owned());
+            };
+            if let Some(why) = self.stop_at(prior, &m, &step.event)? {
+                self.machine = m;
+                self.forget_once();
+                return Ok(why);
+            }
+            left -= u64::from(ask(self, prior, &m, &step.event)?);
+            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
+                self.machine = m;
+                return Ok("cancelled".to_owned());
+            }
+            if m.n - from >= MAX_RUN_EVENTS {
+                self.machine = m;
+                return Ok(format!("given up after {MAX_RUN_EVENTS} events"));
+            }
+        }
+    }
+
+    /// Stops where going forward would have: at the newest event before this one that answers
+    /// yes (the `count`-th newest) or that a stop matches; at event 0 where there is none.
+    fn go_back(
+        &mut self,
+        count: u64,
+        watch: Watch<'_>,
+        ask: Question<'_>,
+    ) -> Result<String, Diagnostic> {
+        let from = self.machine.n;
+        let mut left = count.max(1);
+        let mut end = from;
+        for start in self.timeline.stretches_before(from) {
+            // Events start+1 .. end-1 of this stretch, in order; answers are taken newest first.
+            let mut m = self.timeline.state_at(start, &self.machine);
+            let mut hits: Vec<(u64, Option<String>)> = Vec::new();
+            while m.n + 1 < end {
+                let prior = Prior::of(&m);
+                let Some(step) = self.timeline.step(&mut m) else { break };
+                if let Some(why) = self.stop_at(prior, &m, &step.event)? {
+                    hits.push((m.n, Some(why)));
+                } else if ask(self, prior, &m, &step.event)? {
+                    hits.push((m.n, None));
+                }
+            }
+            for (n, why) in hits.into_iter().rev() {
+                left -= 1;
+                if why.is_some() || left == 0 {
+                    self.machine = self.timeline.state_at(n, &self.machine);
+                    self.forget_once();
+                    return Ok(why.unwrap_or_default());
+                }
+            }
+            end = start + 1;
+            if watch(Progress { event: start, from }).is_break() {
+                return Ok("cancelled".to_owned());
+            }
+        }
+        self.machine = self.timeline.start().clone();
+        Ok("the run is at its start".to_owned())
+    }
+
+    /// Where the session stands, in words.
+    pub(super) fn where_lines(&self) -> Vec<String> {
+        let m = &self.machine;
+        let phase = m.phase().map_or("", Phase::name);
+        let of = self.end().map(|e| format!(" of {e}")).unwrap_or_default();
+        let mut lines = vec![match m.last {
+            Some(e) => format!(
+                "event {}{of}, {} us, batch {}{}{phase}: {}: {}",
+                e.n,
+                e.t_us(),
+                e.batch,
+                if phase.is_empty() { "" } else { ", " },
+                e.agent,
+                describe_event(self.program(), &e)
+            ),
+            None => format!("event 0{of}: nothing has happened yet"),
+        }];
+        if let Some(next) = self.next_event() {
+            let text = describe_event(self.program(), &next);
+            lines.push(format!("next: {}: {text}", next.agent));
+        } else {
+            lines.push("next: nothing, the run is at its end".to_owned());
+        }
+        lines
+    }
+}
+
+fn acts(e: &Event, who: Who) -> bool {
+    match who {
+        Who::Any => true,
+        Who::Host => e.agent == Agent::Host,
+        Who::Engine => matches!(e.agent, Agent::Engine(_)),
+        // Sequencers run modules; a program without one has none.
+        Who::Seq => false,
+    }
+}
+
+/// Whether an event ends a unit of the selected queue.
+fn is_unit(s: &Session, prior: Prior, m: &Machine, e: &Event, unit: Unit) -> bool {
+    let mine = s.selected().is_none_or(|q| e.agent == Agent::Engine(q));
+    match (unit, e.kind) {
+        (Unit::Event, _) => true,
+        (Unit::Slot, EventKind::Retire { .. }) => mine,
+        (Unit::Packet, EventKind::Retire { packet_end, .. }) => mine && packet_end,
+        (Unit::Phase, _) => m.phase() != prior.phase,
+        (Unit::Batch, EventKind::Ack { dir: Dir::Tx, queue, .. }) => {
+            s.selected().is_none_or(|q| q == queue)
+        }
+        // A batch that times out has no ack.
+        (Unit::Batch, _) => m.host.timeouts > prior.timeouts,
+        _ => false,
+    }
+}

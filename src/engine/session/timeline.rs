@@ -1,0 +1,113 @@
+//! The run as a line of events: checkpoints, and going anywhere on it.
+//!
+//! A checkpoint is a copy of the state; memory and findings are shared between copies, so one
+//! costs a few hundred bytes a queue. Checkpoints lie a fixed number of events apart; when
+//! there are too many every second one goes and the distance doubles. Going to an event costs
+//! at most that distance, whichever way.
+
+use crate::engine::program::Program;
+use crate::engine::ring::{Event, Machine, Step};
+use crate::limits::MAX_CHECKPOINTS;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Events between checkpoints at first.
+const FIRST_DISTANCE: u64 = 64;
+
+/// The run of one program.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    program: Arc<Program>,
+    start: Machine,
+    checkpoints: BTreeMap<u64, Machine>,
+    distance: u64,
+    end: Option<u64>,
+}
+
+impl Timeline {
+    /// The line of a program, nothing of it run yet.
+    pub fn new(program: Arc<Program>) -> Timeline {
+        let start = Machine::new(&program);
+        Timeline {
+            program,
+            start,
+            checkpoints: BTreeMap::new(),
+            distance: FIRST_DISTANCE,
+            end: None,
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The state at event 0.
+    pub fn start(&self) -> &Machine {
+        &self.start
+    }
+
+    /// The number of the last event, once a run came there.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Makes the next event of `m` happen and keeps a checkpoint where one is due.
+    pub fn step(&mut self, m: &mut Machine) -> Option<Step> {
+        let step = m.step(&self.program);
+        if step.is_none() {
+            // Looking for an event that does not come may leave traces (an idle engine is found
+            // idle); the state after the last event is without them.
+            self.end = Some(m.n);
+            *m = self.replay(m.n);
+        } else if m.n.is_multiple_of(self.distance) && !self.checkpoints.contains_key(&m.n) {
+            self.checkpoints.insert(m.n, m.clone());
+            if self.checkpoints.len() > MAX_CHECKPOINTS {
+                self.distance *= 2;
+                let distance = self.distance;
+                self.checkpoints.retain(|n, _| n.is_multiple_of(distance));
+            }
+        }
+        step
+    }
+
+    /// The state after event `n`, which exists, from the nearest checkpoint before it.
+    fn replay(&self, n: u64) -> Machine {
+        let mut m = self.base(n, &self.start);
+        while m.n < n && m.step(&self.program).is_some() {}
+        m
+    }
+
+    /// The newest known state not after event `n`, `near` included.
+    fn base(&self, n: u64, near: &Machine) -> Machine {
+        let kept = self.checkpoints.range(..=n).next_back().map_or(&self.start, |(_, m)| m);
+        if near.n <= n && near.n > kept.n { near.clone() } else { kept.clone() }
+    }
+
+    /// The state after event `n`, or at the end where the run is shorter.
+    pub fn state_at(&mut self, n: u64, near: &Machine) -> Machine {
+        let mut m = self.base(n, near);
+        while m.n < n && self.step(&mut m).is_some() {}
+        m
+    }
+
+    /// The events `from..to`, as far as the run has them.
+    pub fn events(&mut self, from: u64, to: u64, near: &Machine) -> Vec<Event> {
+        let from = from.max(1);
+        let mut m = self.state_at(from - 1, near);
+        let mut out = Vec::new();
+        while m.n + 1 < to {
+            let Some(step) = self.step(&mut m) else { break };
+            out.push(step.event);
+        }
+        out
+    }
+
+    /// The starts of the stretches that lie before event `n`, newest first: from each the next
+    /// one can be reached by running.
+    pub fn stretches_before(&self, n: u64) -> Vec<u64> {
+        let mut out: Vec<u64> = self.checkpoints.range(..n).rev().map(|(n, _)| *n).collect();
+        out.push(0);
+        out
+    }
+}
