@@ -2,11 +2,11 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Debugger for DMA descriptor rings: decodes every bit, steps doorbells forwards and
 /// backwards.
@@ -100,8 +100,8 @@ pub struct RingOpts {
     #[arg(long, value_name = "N")]
     pub queue: Option<u32>,
     /// What a raw image holds, where the words do not say it.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub ring: Option<RingKind>,
+    #[arg(long, value_name = "tx|rx|pairs")]
+    pub ring: Option<RingChoice>,
     /// The Tx image of a pair in two files.
     #[arg(long, value_name = "FILE")]
     pub tx: Option<PathBuf>,
@@ -115,8 +115,8 @@ pub struct RingOpts {
     #[arg(long, value_name = "marker|N|all")]
     pub batch: Option<Batching>,
     /// Only slots A up to, not including, B.
-    #[arg(long, value_name = "A:B")]
-    pub slots: Option<SlotRange>,
+    #[arg(long, value_name = "A:B", value_parser = window)]
+    pub slots: Option<(u64, u64)>,
 }
 
 /// Output form.
@@ -139,63 +139,9 @@ pub enum When {
     Never,
 }
 
-/// What a raw image holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RingKind {
-    /// One Tx ring.
-    Tx,
-    /// One Rx ring.
-    Rx,
-    /// Tx and Rx descriptors in turn.
-    Pairs,
-}
-
-/// Where the batches of a raw ring end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Batching {
-    /// At completion pairs.
-    Marker,
-    /// After so many slots.
-    Every(u64),
-    /// All slots are one batch.
-    All,
-}
-
-impl FromStr for Batching {
-    type Err = String;
-    fn from_str(s: &str) -> Result<Batching, String> {
-        match s {
-            "marker" => Ok(Batching::Marker),
-            "all" => Ok(Batching::All),
-            n => match n.parse() {
-                Ok(n) if n > 0 => Ok(Batching::Every(n)),
-                _ => Err("give `marker`, `all` or a number of slots above 0".to_owned()),
-            },
-        }
-    }
-}
-
-/// A window of a ring's slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlotRange {
-    /// First slot.
-    pub first: u64,
-    /// The slot behind the last one.
-    pub end: u64,
-}
-
-impl FromStr for SlotRange {
-    type Err = String;
-    fn from_str(s: &str) -> Result<SlotRange, String> {
-        let bad = || "give a window such as 16:48; either side may be left out".to_owned();
-        let (a, b) = s.split_once(':').ok_or_else(bad)?;
-        let side = |t: &str, default| match t {
-            "" => Ok(default),
-            t => t.parse().map_err(|_| bad()),
-        };
-        let (first, end) = (side(a, 0)?, side(b, u64::MAX)?);
-        if first < end { Ok(SlotRange { first, end }) } else { Err(bad()) }
-    }
+/// Reads `A:B`, a window of slots: from A up to, not including, B.
+fn window(text: &str) -> Result<(u64, u64), String> {
+    crate::load::parse_window(text).map_err(|d| d.message)
 }
 
 /// `decode`.

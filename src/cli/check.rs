@@ -3,7 +3,7 @@
 use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::check::{RingPair, RingView};
-use crate::diag::{Diagnostic, Place, Report};
+use crate::diag::{Place, Report};
 use crate::udma::Dir;
 use serde_json::json;
 use std::io;
@@ -22,7 +22,7 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
             queue: set.queue,
             start: opts.start,
         });
-        let first = opts.slots.map_or(0, |r| r.first);
+        let first = opts.slots.map_or(0, |r| r.0);
         report.extend(moved(found, first).in_file(&set.name));
     }
     report
@@ -84,13 +84,13 @@ pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Resu
 /// Those of the output.
 pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io::Result<Status> {
     let mut report = input.report.clone();
-    for set in &input.sets {
-        if set.tx.is_none() != set.rx.is_none() {
-            let d = Diagnostic::new("D022", "Tx and Rx are not compared: only one is given");
-            report.push(d.in_file(&set.name));
+    report.extend(judge(input, opts));
+    // What a calm run of the program finds.
+    if let Some(end) = &input.end {
+        for d in &end.findings {
+            report.push(d.clone().in_file(&input.name));
         }
     }
-    report.extend(judge(input, opts));
     let about = CheckFacts {
         name: input.name.clone(),
         arch: input.arch.name().to_owned(),

@@ -25,7 +25,7 @@ pub fn run(args: &DecodeArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return words::run(&tokens, args.kind, (args.rings.ring, arch), out);
     }
     let files: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
-    let input = inputs::open(&files, &args.rings)?;
+    let input = inputs::open(&files, &args.rings, inputs::Depth::Browse)?;
     print(&input, &args.rings, args.out.all, out)?;
     out.findings(&input.report)?;
     Ok(Status::Fine)
@@ -155,7 +155,7 @@ fn pairs(set: &RingSet, opts: &RingOpts, arch: Generation, out: &mut Out<'_>) ->
         out,
     )?;
     let last = slots(Dir::Tx).max(slots(Dir::Rx));
-    let (from, to) = opts.slots.map_or((0, last), |r| (r.first, r.end.min(last)));
+    let (from, to) = opts.slots.map_or((0, last), |r| (r.0, r.1.min(last)));
     for index in from..to {
         for dir in Dir::BOTH {
             let Some(desc) = set.ring(dir).and_then(|r| r.get(index)) else { continue };

@@ -6,6 +6,7 @@ use super::out::{Out, Style};
 use super::rows::hex_string;
 use crate::check::{Order, RingView, Slots};
 use crate::diag::render::printable;
+use crate::engine::program::Program;
 use crate::udma::Dir;
 use serde_json::json;
 use std::io;
@@ -106,6 +107,27 @@ pub fn batch_facts(tx: &dyn RingView, rx: &dyn RingView, start: Option<u64>) -> 
     out
 }
 
+/// Facts of a program besides its rings.
+fn program_facts(p: &Program) -> Vec<(String, String)> {
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let mut out = vec![fact("queues", p.queues.len().to_string())];
+    for q in &p.queues {
+        let kind = if q.allocatable { "slots by the driver" } else { "authored elsewhere" };
+        let size = |d| q.ring(d).map_or("none".to_owned(), |r| format!("{} slots", r.size));
+        out.push(fact(
+            "queue",
+            format!("{}: tx {}, rx {}, {kind}", q.id, size(Dir::Tx), size(Dir::Rx)),
+        ));
+    }
+    out.push(fact("operations", p.script.len().to_string()));
+    let bytes: u64 = p.regions.iter().map(|r| r.len).sum();
+    out.push(fact("memory", format!("{} regions, {bytes} bytes", p.regions.len())));
+    if !p.variables.is_empty() {
+        out.push(fact("variables", p.variables.len().to_string()));
+    }
+    out
+}
+
 /// The facts of an input.
 pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
     let of_set = |set: &RingSet| -> Vec<RingFacts> {
@@ -125,7 +147,7 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
         profile: input.profile.name.to_owned(),
         rings: input.sets.iter().flat_map(of_set).collect(),
         batches: batches.collect(),
-        more: Vec::new(),
+        more: input.program.as_deref().map(program_facts).unwrap_or_default(),
     }
 }
 

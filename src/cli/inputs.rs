@@ -1,12 +1,17 @@
 //! What the subcommands need of their input files: named rings as plain views, the
 //! generation, and how it was found out.
 
-use super::args::{RingKind, RingOpts, SlotRange};
-use crate::check::{ImageView, RingView, view::scan};
-use crate::diag::{Diagnostic, Report};
-use crate::engine::program::Blob;
-use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
-use std::path::{Path, PathBuf};
+use super::args::RingOpts;
+use crate::check::RingView;
+use crate::diag::Report;
+use crate::engine::program::{Blob, Program, QueueId};
+use crate::engine::ring::Machine;
+use crate::engine::ring::machine::run;
+use crate::load::raw::{RingView as RawRing, infer_arch};
+use crate::load::{LoadOptions, Loaded, RawImage};
+use crate::udma::{Desc, Dir, Generation, Profile};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The rings of one queue.
 pub struct RingSet {
@@ -50,188 +55,192 @@ pub struct Input {
     pub sets: Vec<RingSet>,
     /// Findings while reading.
     pub report: Report,
+    /// What can be stepped, if anything.
+    pub program: Option<Arc<Program>>,
+    /// The end of its calm run, where that was asked for.
+    pub end: Option<Machine>,
 }
 
-/// An image that owns its bytes (or shares a mapping of them).
-pub struct OwnedImage {
-    bytes: Blob,
-    interleaved: Option<Dir>,
-}
-
-impl OwnedImage {
-    /// One ring, or one direction of interleaved pairs.
-    pub fn new(bytes: Blob, interleaved: Option<Dir>) -> OwnedImage {
-        OwnedImage { bytes, interleaved }
-    }
-
-    fn view(&self) -> ImageView<'_> {
-        match self.interleaved {
-            None => ImageView::new(self.bytes.bytes()),
-            Some(dir) => ImageView::interleaved(self.bytes.bytes(), dir == Dir::Rx),
-        }
-    }
-}
-
-impl RingView for OwnedImage {
+impl RingView for RawRing {
     fn len(&self) -> u64 {
-        self.view().len()
+        self.slots()
     }
 
     fn get(&self, index: u64) -> Option<Desc> {
-        self.view().get(index)
+        RawRing::get(self, index)
     }
 
     fn read(&self, first: u64, out: &mut [Desc]) -> usize {
-        self.view().read(first, out)
+        let n = (out.len() as u64).min(self.slots().saturating_sub(first));
+        self.each(first, n, |i, d| out[i as usize] = d);
+        n as usize
     }
 }
 
 /// A part of a ring, as if it were the whole.
 pub struct Window<'a> {
     ring: &'a dyn RingView,
-    range: SlotRange,
+    range: (u64, u64),
 }
 
 impl<'a> Window<'a> {
     /// Slots `range` of a ring; all where there is no range.
-    pub fn new(ring: &'a dyn RingView, range: Option<SlotRange>) -> Window<'a> {
-        let range = range.unwrap_or(SlotRange { first: 0, end: u64::MAX });
-        Window { ring, range }
+    pub fn new(ring: &'a dyn RingView, range: Option<(u64, u64)>) -> Window<'a> {
+        Window { ring, range: range.unwrap_or((0, u64::MAX)) }
     }
 
     /// The ring's number of the window's first slot.
     pub fn first(&self) -> u64 {
-        self.range.first
+        self.range.0
     }
 }
 
 impl RingView for Window<'_> {
     fn len(&self) -> u64 {
-        let end = self.range.end.min(self.ring.len());
-        end.saturating_sub(self.range.first)
+        let end = self.range.1.min(self.ring.len());
+        end.saturating_sub(self.range.0)
     }
 
     fn get(&self, index: u64) -> Option<Desc> {
-        if index < self.len() { self.ring.get(self.range.first + index) } else { None }
+        if index < self.len() { self.ring.get(self.range.0 + index) } else { None }
     }
 
     fn read(&self, first: u64, out: &mut [Desc]) -> usize {
         let left = usize::try_from(self.len().saturating_sub(first)).unwrap_or(usize::MAX);
         let n = out.len().min(left);
-        self.ring.read(self.range.first + first, &mut out[..n])
+        self.ring.read(self.range.0 + first, &mut out[..n])
     }
 }
 
-/// Opens raw images for the commands that work on rings.
+/// How much of an input a command needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Its slots as they lie.
+    Browse,
+    /// A program of it, too.
+    Program,
+    /// The end of a calm run of it, too.
+    Run,
+}
+
+/// What the command line says about inputs, for the loaders.
+fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
+    LoadOptions {
+        ring: opts.ring,
+        tx: opts.tx.clone(),
+        rx: opts.rx.clone(),
+        arch: opts.arch,
+        profile: opts.profile.map(|p| p.0),
+        engine: opts.engine,
+        queue: opts.queue,
+        start: opts.start,
+        batch: opts.batch,
+        slots: opts.slots,
+        browse: depth == Depth::Browse,
+        ..LoadOptions::default()
+    }
+}
+
+/// Opens what the command line names, as the loaders recognise it.
 ///
 /// # Errors
-/// Every reason why they cannot be read as that.
-pub fn open(files: &[PathBuf], opts: &RingOpts) -> Result<Input, Report> {
-    let mut report = Report::default();
-    let mut sets = Vec::new();
-    for path in files {
-        match raw(path, opts.ring) {
-            Ok(set) => sets.push(set),
-            Err(d) => report.push(d.in_file(&path.display().to_string())),
+/// Every reason why it cannot be read.
+pub fn load(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Loaded, Report> {
+    let mut loaded = crate::load::open(files, &load_options(opts, depth))?;
+    // A program image says these itself; the command line overrides them.
+    if let Some(p) = loaded.program.as_mut().filter(|_| loaded.images.is_empty()) {
+        let given = (opts.arch, opts.profile);
+        if given != (None, None) {
+            let mut changed = (**p).clone();
+            changed.arch = given.0.unwrap_or(changed.arch);
+            changed.profile = given.1.map_or(changed.profile, |g| g.0);
+            *p = Arc::new(changed);
         }
     }
-    if opts.tx.is_some() || opts.rx.is_some() {
-        let mut half = |path: &Option<PathBuf>, kind| match path.as_ref() {
-            None => None,
-            Some(p) => match raw(p, Some(kind)) {
-                Ok(set) => Some(set),
-                Err(d) => {
-                    report.push(d.in_file(&p.display().to_string()));
-                    None
-                }
-            },
-        };
-        let tx = half(&opts.tx, RingKind::Tx);
-        let rx = half(&opts.rx, RingKind::Rx);
-        let names: Vec<&str> = [&tx, &rx].into_iter().flatten().map(|s| s.name.as_str()).collect();
-        sets.push(RingSet {
-            name: names.join(" + "),
-            tx: tx.and_then(|s| s.tx),
-            rx: rx.and_then(|s| s.rx),
-            interleaved: false,
-            queue: None,
-        });
-    }
-    if report.has_errors() {
-        return Err(report);
-    }
-    let (arch, arch_why) = match opts.arch {
-        Some(g) => (g, "given with --arch".to_owned()),
-        None => detect_arch(&sets),
+    Ok(loaded)
+}
+
+/// Opens files for the commands that work on rings. The rings of a program image are those
+/// that lie in memory at the end of a calm run.
+///
+/// # Errors
+/// Every reason why they cannot be read.
+pub fn open(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Input, Report> {
+    let loaded = load(files, opts, depth)?;
+    let raw = !loaded.images.is_empty();
+    let runs = depth == Depth::Run || !raw;
+    let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
+    let sets: Vec<RingSet> = match (&loaded.program, &end) {
+        (Some(p), Some(end)) if !raw => {
+            p.queues.iter().filter_map(|q| of_queue(q.id, end)).collect()
+        }
+        _ => loaded.images.iter().map(of_image).collect(),
     };
+    let (arch, arch_why) = match (&loaded.program, opts.arch) {
+        (_, Some(g)) => (g, "given with --arch".to_owned()),
+        (Some(p), None) if !raw => (p.arch, "said by the program".to_owned()),
+        _ => detect_arch(&loaded.images),
+    };
+    let said = loaded.program.as_ref().map(|p| p.profile);
     Ok(Input {
-        name: sets.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", "),
-        kind: "raw ring image".to_owned(),
-        why: "no magic, and a size that is a multiple of 16".to_owned(),
+        name: loaded.name,
+        kind: loaded.kind.name().to_owned(),
+        why: loaded.why,
         arch,
         arch_why,
-        profile: opts.profile.map_or(Profile::default_profile(), |p| p.0),
+        profile: opts.profile.map(|p| p.0).or(said).unwrap_or(Profile::default_profile()),
         sets,
-        report,
+        report: loaded.report,
+        program: loaded.program,
+        end,
     })
 }
 
-fn raw(path: &Path, kind: Option<RingKind>) -> Result<RingSet, Box<Diagnostic>> {
-    let bytes =
-        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new("D007", e.to_string())))?;
-    if bytes.is_empty() {
-        return Err(Diagnostic::new("D001", "the file is empty").into());
-    }
-    if !bytes.len().is_multiple_of(DESC_BYTES) {
-        let n = bytes.len();
-        return Err(Diagnostic::new("D002", format!("{n} bytes are no whole descriptors")).into());
-    }
-    let kind = kind.or_else(|| infer(&bytes)).ok_or_else(|| {
-        Diagnostic::new("D006", "word 1 is zero in some used slots and not in others")
-            .help("give --ring tx, --ring rx or --ring pairs")
-    })?;
-    let blob = Blob::from_vec(bytes);
-    let image =
-        |dir| -> Option<Box<dyn RingView>> { Some(Box::new(OwnedImage::new(blob.clone(), dir))) };
-    let (tx, rx) = match kind {
-        RingKind::Tx => (image(None), None),
-        RingKind::Rx => (None, image(None)),
-        RingKind::Pairs => (image(Some(Dir::Tx)), image(Some(Dir::Rx))),
+fn of_image(image: &RawImage) -> RingSet {
+    let ring = |dir| -> Option<Box<dyn RingView>> {
+        image.ring(dir).map(|r| Box::new(r.clone()) as Box<dyn RingView>)
     };
-    let name = path.display().to_string();
-    Ok(RingSet { name, tx, rx, interleaved: kind == RingKind::Pairs, queue: None })
-}
-
-/// The direction by the second word: set in every used slot of Tx, in none of Rx, in turn in
-/// pairs.
-fn infer(bytes: &[u8]) -> Option<RingKind> {
-    let mut fits = [true; 3];
-    for (i, d) in crate::udma::desc::iter_image(bytes).enumerate().filter(|(_, d)| !d.is_zero()) {
-        let tx = d.word1 != 0;
-        fits = [fits[0] && tx, fits[1] && !tx, fits[2] && tx == (i % 2 == 0)];
+    RingSet {
+        name: image.name.clone(),
+        tx: ring(Dir::Tx),
+        rx: ring(Dir::Rx),
+        interleaved: image.tx.as_ref().is_some_and(RawRing::is_interleaved),
+        queue: image.queue.map(|q| (q.engine, q.queue)),
     }
-    let kinds = [RingKind::Tx, RingKind::Rx, RingKind::Pairs];
-    kinds.into_iter().zip(fits).find(|(_, fit)| *fit).map(|(k, _)| k)
 }
 
-/// The generation by the host window's bit of the addresses, else v3.
-pub fn detect_arch(sets: &[RingSet]) -> (Generation, String) {
-    for set in sets {
-        for dir in Dir::BOTH {
-            let Some(ring) = set.ring(dir) else { continue };
-            let mut found = None;
-            scan(ring, 0, ring.len(), |_, d| {
-                let meta = dir == Dir::Tx && d.is_meta();
-                if !meta && crate::udma::template::Template::parse(d.ptr).is_none() {
-                    found = [Generation::V2, Generation::V3].into_iter().find(|g| g.is_host(d.ptr));
-                }
-                found.is_none()
-            });
-            if let Some(g) = found {
-                let bit = g.host_base().trailing_zeros();
-                return (g, format!("host window bit {bit} is set in an address"));
-            }
+/// The rings of a queue as they lie in memory.
+fn of_queue(id: QueueId, m: &Machine) -> Option<RingSet> {
+    let q = m.queue(id)?;
+    let ring = |dir| -> Option<Box<dyn RingView>> {
+        let ring = q.decl.ring(dir)?;
+        let mut bytes = vec![0; usize::try_from(ring.bytes()).ok()?];
+        m.memory.read(ring.base, &mut bytes);
+        Some(Box::new(RawRing::whole(dir, Blob::from_vec(bytes))))
+    };
+    Some(RingSet {
+        name: id.to_string(),
+        tx: ring(Dir::Tx),
+        rx: ring(Dir::Rx),
+        interleaved: false,
+        queue: Some((id.engine, id.queue)),
+    })
+}
+
+/// The generation of raw images: an index's, or by the host window's bit of the addresses,
+/// else v3.
+fn detect_arch(images: &[RawImage]) -> (Generation, String) {
+    if let Some(g) = images.iter().find_map(|i| i.arch) {
+        return (g, "said by the index".to_owned());
+    }
+    match images.iter().find_map(infer_arch) {
+        Some(g) => {
+            let bit = g.host_base().trailing_zeros();
+            (g, format!("host window bit {bit} is set in an address"))
         }
+        None => (
+            Generation::V3,
+            "assumed: no address lies in a host window; --arch says otherwise".to_owned(),
+        ),
     }
-    (Generation::V3, "assumed: no address lies in a host window; --arch says otherwise".to_owned())
 }

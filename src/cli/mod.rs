@@ -22,7 +22,8 @@ pub use args::Cli;
 pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
-use args::{Cmd, ConvertArgs, Format, OpenArgs, OutOpts, RunArgs, When};
+use args::{Cmd, Format, OpenArgs, OutOpts, When};
+use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
 
@@ -83,39 +84,27 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
     match command {
         Cmd::Decode(a) => decode::run(a, out),
         Cmd::Encode(a) => encode::run(a, stdin, out),
-        Cmd::Asm(a) => assemble(a, out),
-        Cmd::Disasm(a) => disassemble(a, out),
+        Cmd::Asm(a) => convert::assemble(a, out),
+        Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
-            let input = inputs::open(&a.files, &a.rings)?;
+            let input = inputs::open(&a.files, &a.rings, Depth::Program)?;
             info::print(&info::facts(&input, a.rings.start), out)?;
             out.findings(&input.report)?;
             Ok(Status::Fine)
         }
-        Cmd::Check(a) => Ok(check::run(&inputs::open(&a.files, &a.rings)?, &a.rings, out)?),
-        Cmd::Run(a) => run_program(a, out),
+        Cmd::Check(a) => {
+            let input = inputs::open(&a.files, &a.rings, Depth::Run)?;
+            Ok(check::run(&input, &a.rings, out)?)
+        }
+        Cmd::Run(a) => run::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }
 }
 
-/// What is not built in yet.
-fn absent(what: &str) -> Failure {
-    Report::from(Diagnostic::new("S010", format!("{what} is not part of this build"))).into()
-}
-
-fn assemble(_args: &ConvertArgs, _out: &mut Out<'_>) -> Result<Status, Failure> {
-    Err(absent("the assembler"))
-}
-
-fn disassemble(_args: &ConvertArgs, _out: &mut Out<'_>) -> Result<Status, Failure> {
-    Err(absent("the disassembler"))
-}
-
-fn run_program(_args: &RunArgs, _out: &mut Out<'_>) -> Result<Status, Failure> {
-    Err(absent("running"))
-}
-
-fn open_screen(_args: &OpenArgs) -> Result<Status, Failure> {
-    Err(absent("the screen"))
+/// Opens the screen on a program.
+fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
+    let _ = args;
+    Err(Report::from(Diagnostic::new("S010", "the screen is not part of this build")).into())
 }

@@ -2,9 +2,11 @@
 //! gone.
 
 use super::args::{Format, OutOpts, When};
-use crate::diag::{Report, Severity, render};
+use crate::diag::{Diagnostic, Report, Severity, render};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 /// How a command ended (`docs/cli.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,6 +198,17 @@ impl<'a> Out<'a> {
         if self.ansi { format!("{}{text}{RESET}", style.code()) } else { text.to_owned() }
     }
 
+    /// Lines on the error stream, beside an output that is read by a tool.
+    ///
+    /// # Errors
+    /// Whatever the stream says.
+    pub fn aside(&mut self, lines: &[String]) -> io::Result<()> {
+        for line in lines {
+            writeln!(self.errors, "{}", render::printable(line))?;
+        }
+        self.errors.flush()
+    }
+
     /// Findings on the error stream, as text or JSON lines.
     ///
     /// # Errors
@@ -222,9 +235,10 @@ impl<'a> Out<'a> {
 /// The findings to show, and how many of each code are left out.
 fn render_report(out: &mut String, report: &Report, (format, all, ansi): (Format, bool, bool)) {
     let (shown, left) = report.shown(all);
+    let mut sources = Sources::default();
     for d in shown {
         match format {
-            Format::Text => out.push_str(&render::text(d, None, ansi)),
+            Format::Text => out.push_str(&render::text(d, sources.text_of(d), ansi)),
             Format::Json => {
                 out.push_str(&render::to_json(d).to_string());
                 out.push('\n');
@@ -242,6 +256,25 @@ fn render_report(out: &mut String, report: &Report, (format, all, ansi): (Format
                 out.push('\n');
             }
         }
+    }
+}
+
+/// The texts that findings point into, for the carets; read again when the first finding of a
+/// file is printed.
+#[derive(Default)]
+struct Sources(BTreeMap<String, Option<String>>);
+
+impl Sources {
+    fn text_of(&mut self, d: &Diagnostic) -> Option<&str> {
+        let file = d.place.file.as_ref().filter(|_| d.place.line.is_some())?;
+        let read = || {
+            let source = crate::load::source::open(Path::new(file)).ok()?;
+            let small = source.blob.len() as u64 <= crate::limits::MAX_TEXT_BYTES;
+            small.then(|| String::from_utf8(source.blob.bytes().to_vec()).ok())?
+        };
+        // Standard input cannot be read twice.
+        let known = self.0.entry(file.clone());
+        known.or_insert_with(|| if Path::new(file).is_file() { read() } else { None }).as_deref()
     }
 }
 
@@ -266,7 +299,6 @@ pub fn counts(report: &Report) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::Diagnostic;
 
     #[test]
     fn findings_as_json_are_one_object_a_line_with_the_rest_counted() {

@@ -1,10 +1,11 @@
 //! Words without a ring: what `decode 0x..` and `explain 0x..` say.
 
-use super::args::{RingKind, WordKind};
+use super::args::WordKind;
 use super::numbers::Token;
 use super::out::{Failure, Out, Status, Style};
 use super::rows;
 use crate::diag::{Diagnostic, Report};
+use crate::load::RingChoice;
 use crate::udma::reg::FieldRow;
 use crate::udma::{Desc, Dir, Generation, View, Word, cause, notes, reg, sentence};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use std::io;
 pub fn run(
     tokens: &[Token],
     kind: Option<WordKind>,
-    (ring, arch): (Option<RingKind>, Generation),
+    (ring, arch): (Option<RingChoice>, Generation),
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
     if let Some(kind) = kind {
@@ -100,12 +101,12 @@ fn shape(tokens: &[Token]) -> Result<Shape, Report> {
 }
 
 /// Said with `--ring`, else Tx where the second word is not zero.
-fn direction(ring: Option<RingKind>, word1: u32, index: u64) -> Dir {
+fn direction(ring: Option<RingChoice>, word1: u32, index: u64) -> Dir {
     match ring {
-        Some(RingKind::Tx) => Dir::Tx,
-        Some(RingKind::Rx) => Dir::Rx,
-        Some(RingKind::Pairs) if index % 2 == 1 => Dir::Rx,
-        Some(RingKind::Pairs) => Dir::Tx,
+        Some(RingChoice::Tx) => Dir::Tx,
+        Some(RingChoice::Rx) => Dir::Rx,
+        Some(RingChoice::Pairs) if index % 2 == 1 => Dir::Rx,
+        Some(RingChoice::Pairs) => Dir::Tx,
         None if word1 == 0 => Dir::Rx,
         None => Dir::Tx,
     }
@@ -114,11 +115,11 @@ fn direction(ring: Option<RingKind>, word1: u32, index: u64) -> Dir {
 /// A single word may stand first or second.
 fn single(
     value: u32,
-    ring: Option<RingKind>,
+    ring: Option<RingChoice>,
     arch: Generation,
     out: &mut Out<'_>,
 ) -> io::Result<()> {
-    let dir = if ring == Some(RingKind::Rx) { Dir::Rx } else { Dir::Tx };
+    let dir = if ring == Some(RingChoice::Rx) { Dir::Rx } else { Dir::Tx };
     let view = rows::view_of(dir, value);
     for w in &Word::of(view)[..2] {
         // The second word of a Tx descriptor reads the same under META.

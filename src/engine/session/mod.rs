@@ -157,11 +157,12 @@ impl Session {
 
     /// Findings of the error severity up to the position that no `expect` named.
     pub fn unexpected(&self) -> Vec<&Diagnostic> {
-        self.machine
-            .findings
-            .iter()
-            .filter(|d| d.severity == Severity::Error && !self.expected.contains(d.code))
-            .collect()
+        self.findings_left().filter(|d| d.severity == Severity::Error).collect()
+    }
+
+    /// Findings up to the position that no `expect` named, of every severity.
+    pub fn findings_left(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.machine.findings.iter().filter(|d| !self.expected.contains(d.code))
     }
 
     /// Whether the program can be stepped.

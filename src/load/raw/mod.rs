@@ -105,6 +105,22 @@ impl RingView {
         crate::udma::desc::image_slot(self.blob.bytes(), self.first + index * self.stride)
     }
 
+    /// Whether it is one direction of an image of pairs.
+    pub fn is_interleaved(&self) -> bool {
+        self.stride > 1
+    }
+
+    /// Calls `f` with `count` slots from `from` on, numbered from 0: one look at the bytes for
+    /// all of them.
+    pub fn each(&self, from: u64, count: u64, mut f: impl FnMut(u64, Desc)) {
+        let slots = self.blob.bytes().as_chunks::<DESC_BYTES>().0;
+        let at = usize::try_from(self.first + from * self.stride).unwrap_or(usize::MAX);
+        let rest = slots.get(at..).unwrap_or_default().iter().step_by(self.stride as usize);
+        for (i, bytes) in (0..count).zip(rest) {
+            f(i, Desc::from_bytes(bytes));
+        }
+    }
+
     /// Byte offset of a slot in the image.
     pub fn offset(&self, index: u64) -> u64 {
         (self.first + index * self.stride) * DESC_BYTES as u64
