@@ -175,6 +175,11 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
                 loaded.why = format!("{}; {} other lines passed over", loaded.why, dump.skipped);
             }
             let bytes = Source { name: source.name, blob: Blob::from_vec(dump.bytes) };
+            if bytes.blob.bytes().starts_with(&container::MAGIC) {
+                let why =
+                    format!("{}; its bytes begin with the magic of a program image", loaded.why);
+                return known(bytes, Detected { kind: Kind::Container, why }, opts);
+            }
             let image = raw::image(&bytes, opts.ring).map_err(Report::from)?;
             loaded.with_images(vec![image], opts);
         }
@@ -219,7 +224,8 @@ fn text(s: &Source) -> Result<&str, Report> {
         let why = format!("a text of {} bytes; at most {MAX_TEXT_BYTES}", s.blob.len());
         return Err(Diagnostic::new("D025", why).into());
     }
-    std::str::from_utf8(s.blob.bytes()).map_err(|e| {
+    let text = std::str::from_utf8(s.blob.bytes());
+    text.map(|t| t.strip_prefix('\u{feff}').unwrap_or(t)).map_err(|e| {
         let at = crate::diag::Place::offset(e.valid_up_to() as u64);
         Diagnostic::new("D004", "text that is not UTF-8 throughout").at(at).into()
     })
