@@ -16,6 +16,16 @@ pub const MAX_REGIONS: usize = 65_536;
 pub const MAX_CONTENTS: usize = 1 << 20;
 /// Host operations in one program's script.
 pub const MAX_HOST_OPS: usize = 1 << 20;
+/// Registers that one program may set before its first event.
+pub const MAX_REGISTERS: usize = 1 << 20;
+/// Sections of kinds that this build does not know, kept with a program.
+pub const MAX_UNKNOWN_SECTIONS: usize = 4096;
+/// Marker words that are seeded for one batch of a raw image.
+pub const MAX_BATCH_MARKERS: usize = 1024;
+/// Names of one text for which the nearest declared one is looked up.
+pub const MAX_SUGGESTIONS: u32 = 100;
+/// Lines by which the form of a hex text is told.
+pub const DETECT_LINES: usize = 64;
 /// Variables (template targets) of one program: ids have 19 bits.
 pub const MAX_VARIABLES: usize = 1 << 19;
 /// Bytes of one name (region, queue label, variable, mark).

@@ -121,6 +121,21 @@ mod tests {
     }
 
     #[test]
+    fn load_open_reads_a_fifo_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        if !made.is_ok_and(|s| s.success()) {
+            println!("skipped: no mkfifo");
+            return;
+        }
+        let writer = path.clone();
+        let thread = std::thread::spawn(move || std::fs::write(writer, [7u8; 32]));
+        assert_eq!(open(&path).unwrap().blob.bytes(), [7; 32]);
+        thread.join().unwrap().unwrap();
+    }
+
+    #[test]
     fn load_endless_streams_end_at_the_bound() {
         let d = stream(std::io::repeat(0), "x", 4096).unwrap_err();
         assert_eq!(d.code, "D025");

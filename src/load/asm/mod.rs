@@ -95,7 +95,7 @@ fn header(s: &Statement<'_>) -> Result<(), Diagnostic> {
 /// Regions and variables, so that they may be used before their lines.
 fn symbols(statements: &[Statement<'_>]) -> Symbols {
     let mut out = Symbols::default();
-    for s in statements {
+    for s in statements.iter().filter(|s| matches!(s.head.word(), Some("region" | "variable"))) {
         let mut o = Operands::new(&s.head, &s.args);
         let Ok(name) = o.bare("a name").and_then(value::name) else { continue };
         match s.head.word() {

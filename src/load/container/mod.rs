@@ -26,7 +26,7 @@ pub const ENTRY_BYTES: usize = 32;
 /// Sections start at multiples of this; the bytes between are zero.
 pub const SECTION_ALIGN: usize = 16;
 /// Sections that one image may have.
-const MAX_SECTIONS: usize = 8192;
+const MAX_SECTIONS: usize = kind::ALL.len() + crate::limits::MAX_UNKNOWN_SECTIONS;
 
 /// Version of a program image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

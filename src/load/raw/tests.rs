@@ -230,3 +230,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+#[ignore = "takes long: the largest legal ring"]
+fn load_raw_speed_of_the_largest_ring() {
+    let n = MAX_RING_DESCS;
+    let mut t = Vec::with_capacity(n as usize * 16);
+    let mut r = Vec::with_capacity(n as usize * 16);
+    for i in 0..n {
+        t.extend(tx(1, 64, HOST + i * 64).to_bytes());
+        r.extend(rx(1, 64, i * 64).to_bytes());
+    }
+    let (t, r) = (Blob::from_vec(t), Blob::from_vec(r));
+    let begin = std::time::Instant::now();
+    let i = image(&Source { name: "t".into(), blob: t.clone() }, None).unwrap();
+    println!("direction {:?}", begin.elapsed());
+    let rings = [i.tx, Some(RingView::whole(Dir::Rx, r))];
+    let begin = std::time::Instant::now();
+    let (p, _) = to_program(&RawImage::new("t", "", rings), &LoadOptions::default());
+    println!("program {:?}", begin.elapsed());
+    assert_eq!(starts(&p.unwrap()), [(n as u32, n as u32)]);
+}
