@@ -1,7 +1,7 @@
 //! Raw ring images: which direction they are, and their slots by index.
 //!
 //! An image is never read through on opening: its direction is told from a bounded sample
-//! ([`sample`]), and a slot is read when it is asked for. Making a program of it, which does
+//! (see `sample`), and a slot is read when it is asked for. Making a program of it, which does
 //! read every slot of a legal ring, is a separate call ([`to_program`]). The rules are in
 //! `docs/formats.md`, "Raw images".
 

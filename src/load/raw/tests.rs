@@ -251,3 +251,17 @@ fn load_raw_speed_of_the_largest_ring() {
     println!("program {:?}", begin.elapsed());
     assert_eq!(starts(&p.unwrap()), [(n as u32, n as u32)]);
 }
+
+#[test]
+fn load_raw_more_batches_than_a_script_holds_are_left_out_and_said() {
+    let n = 1_200_000u64;
+    let t: Vec<Desc> = (0..n).map(|_| tx(1, 4, MARK)).collect();
+    let r: Vec<Desc> = (0..n).map(|_| rx(1, 4, MARK + 4)).collect();
+    let rings =
+        [Some(RingView::whole(Dir::Tx, blob(&t))), Some(RingView::whole(Dir::Rx, blob(&r)))];
+    let (p, rep) = to_program(&RawImage::new("many", "", rings), &LoadOptions::default());
+    let p = p.unwrap();
+    assert!(p.script.len() <= crate::limits::MAX_HOST_OPS);
+    assert!(rep.items.iter().any(|d| d.code == "D029"));
+    assert!(crate::load::validate::check(&p).is_empty());
+}
