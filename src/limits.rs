@@ -46,8 +46,11 @@ pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
 pub const SAMPLE_PROBE_SLOTS: u64 = 16;
 /// Probes spread over the rest of a raw image.
 pub const SAMPLE_PROBES: u64 = 256;
-/// Probes of the second look, taken only where the first saw no used slot.
-pub const SAMPLE_PROBES_DEEP: u64 = 65_536;
+/// Probes of the second look, taken only where the first saw no used slot. Each may make the
+/// system read a hundred kilobytes around it.
+pub const SAMPLE_PROBES_DEEP: u64 = 1024;
+/// Images up to this many slots (16 MiB) are looked at whole on the second look.
+pub const SAMPLE_WHOLE_SLOTS: u64 = 1 << 20;
 /// Bytes of a dump directory's index that are read.
 pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that one transfer of the host script may move (1 TiB).

@@ -15,6 +15,7 @@ use crate::diag::{Diagnostic, Place};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{
     MAX_RING_DESCS, SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
+    SAMPLE_WHOLE_SLOTS,
 };
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
@@ -228,7 +229,7 @@ impl Sampled {
 }
 
 /// Looks at both ends and at probes spread evenly between them; where all of those are
-/// unused, at many more probes, which together are at most sixteen megabytes.
+/// unused, at the whole of a small image and at more probes of a large one.
 fn sample(bytes: &[u8]) -> Sampled {
     let slots = (bytes.len() / DESC_BYTES) as u64;
     let mut s = Sampled::default();
@@ -237,7 +238,8 @@ fn sample(bytes: &[u8]) -> Sampled {
     if tail > 0 {
         let tail = tail.max(SAMPLE_EDGE_SLOTS);
         s.window(bytes, tail, SAMPLE_EDGE_SLOTS);
-        for probes in [SAMPLE_PROBES, SAMPLE_PROBES_DEEP] {
+        let deep = if slots <= SAMPLE_WHOLE_SLOTS { slots } else { SAMPLE_PROBES_DEEP };
+        for probes in [SAMPLE_PROBES, deep] {
             let step = (slots / probes).max(SAMPLE_PROBE_SLOTS) & !1;
             let mut at = SAMPLE_EDGE_SLOTS;
             while at < tail && (probes == SAMPLE_PROBES || s.used() == 0) {
