@@ -46,8 +46,7 @@ pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
 pub const SAMPLE_PROBE_SLOTS: u64 = 16;
 /// Probes spread over the rest of a raw image.
 pub const SAMPLE_PROBES: u64 = 256;
-/// Probes of the second look, taken only where the first saw no used slot. Each may make the
-/// system read a hundred kilobytes around it.
+/// Probes of the second look, taken only where the first saw no used slot.
 pub const SAMPLE_PROBES_DEEP: u64 = 1024;
 /// Images up to this many slots (16 MiB) are looked at whole on the second look.
 pub const SAMPLE_WHOLE_SLOTS: u64 = 1 << 20;

@@ -310,6 +310,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
         Some(c) => (c, format!("read as {} because --ring says so", c.name())),
         None => direction(blob.bytes()).map_err(|d| d.in_file(name))?,
     };
+    source.in_order();
     let rings = match choice {
         RingChoice::Tx => [Some(RingView::whole(Dir::Tx, blob.clone())), None],
         RingChoice::Rx => [None, Some(RingView::whole(Dir::Rx, blob.clone()))],

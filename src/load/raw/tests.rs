@@ -22,7 +22,7 @@ fn blob(d: &[Desc]) -> Blob {
 }
 
 fn read(d: &[Desc], choice: Option<RingChoice>) -> Result<RawImage, Diagnostic> {
-    image(&Source { name: "t".into(), blob: blob(d) }, choice)
+    image(&Source::new("t", blob(d)), choice)
 }
 
 /// Slots of a ring of 32 in which `n` slots were written in all, every third a completion
@@ -243,7 +243,7 @@ fn load_raw_speed_of_the_largest_ring() {
     }
     let (t, r) = (Blob::from_vec(t), Blob::from_vec(r));
     let begin = std::time::Instant::now();
-    let i = image(&Source { name: "t".into(), blob: t.clone() }, None).unwrap();
+    let i = image(&Source::new("t", t.clone()), None).unwrap();
     println!("direction {:?}", begin.elapsed());
     let rings = [i.tx, Some(RingView::whole(Dir::Rx, r))];
     let begin = std::time::Instant::now();
