@@ -99,6 +99,7 @@ pub fn split(file: &str) -> Option<(&str, Dir)> {
 
 fn ring(dir: Dir, s: &Source) -> Result<RingView, Diagnostic> {
     let blob: &Blob = &s.blob;
+    s.in_order();
     if !blob.len().is_multiple_of(DESC_BYTES) {
         let why = format!("{} bytes are no row of 16-byte slots", blob.len());
         return Err(Diagnostic::new("D002", why).in_file(&s.name));

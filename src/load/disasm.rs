@@ -361,13 +361,13 @@ fn descriptor(d: Desc, dir: Dir, names: &Names<'_>, out: &mut String) {
     });
     // `copy` stands for its four fields where all of them are as in a plain copy.
     let copy = view != View::Rx && d.word1 & copy_mask() == COPY;
+    if copy {
+        out.push_str(" copy");
+    }
     for f in fields() {
         let mut value = d.get(f);
         if f.word == Word::MetaCtrl && copy {
             value = f.get(u64::from(d.word1 & !COPY));
-            if f.name == "ssmae_op" {
-                out.push_str(" copy");
-            }
         }
         match f.kind {
             // The keyword says it.

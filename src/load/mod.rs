@@ -121,10 +121,7 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
     match paths {
         [] => Err(Diagnostic::new("S011", "no input is named").into()),
         [path] if path.is_dir() => directory(path, opts),
-        [path] => {
-            let s = source::open(path)?;
-            load_bytes(&s.name, s.blob, opts)
-        }
+        [path] => load(source::open(path)?, opts),
         many => several(many, opts),
     }
 }
@@ -134,16 +131,20 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
 /// # Errors
 /// Everything that is wrong with them.
 pub fn load_bytes(name: &str, blob: Blob, opts: &LoadOptions) -> Result<Loaded, Report> {
+    load(Source::new(name, blob), opts)
+}
+
+fn load(source: Source, opts: &LoadOptions) -> Result<Loaded, Report> {
+    let (name, blob) = (source.name.clone(), &source.blob);
     let found = match opts.ring {
         // Said to be a ring: not looked at further, but for text and images of ours.
-        Some(_) => detect(name, blob.bytes()).unwrap_or(Detected {
+        Some(_) => detect(&name, blob.bytes()).unwrap_or(Detected {
             kind: Kind::Raw,
             why: "--ring says that it is a raw image".to_owned(),
         }),
-        None => detect(name, blob.bytes()).map_err(Report::from)?,
+        None => detect(&name, blob.bytes()).map_err(Report::from)?,
     };
-    let source = Source { name: name.to_owned(), blob };
-    known(source, found, opts).map_err(|r| r.in_file(name))
+    known(source, found, opts).map_err(|r| r.in_file(&name))
 }
 
 fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, Report> {
@@ -158,6 +159,7 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
     };
     match found.kind {
         Kind::Container => {
+            source.in_order();
             let (program, report) = container::read(&source.blob)?;
             loaded.program = Some(Arc::new(program));
             loaded.report = report;
@@ -174,7 +176,12 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
             if dump.skipped > 0 {
                 loaded.why = format!("{}; {} other lines passed over", loaded.why, dump.skipped);
             }
-            let bytes = Source { name: source.name, blob: Blob::from_vec(dump.bytes) };
+            let bytes = Source::new(source.name, Blob::from_vec(dump.bytes));
+            if bytes.blob.bytes().starts_with(&container::MAGIC) {
+                let why =
+                    format!("{}; its bytes begin with the magic of a program image", loaded.why);
+                return known(bytes, Detected { kind: Kind::Container, why }, opts);
+            }
             let image = raw::image(&bytes, opts.ring).map_err(Report::from)?;
             loaded.with_images(vec![image], opts);
         }
@@ -219,7 +226,9 @@ fn text(s: &Source) -> Result<&str, Report> {
         let why = format!("a text of {} bytes; at most {MAX_TEXT_BYTES}", s.blob.len());
         return Err(Diagnostic::new("D025", why).into());
     }
-    std::str::from_utf8(s.blob.bytes()).map_err(|e| {
+    s.in_order();
+    let text = std::str::from_utf8(s.blob.bytes());
+    text.map(|t| t.strip_prefix('\u{feff}').unwrap_or(t)).map_err(|e| {
         let at = crate::diag::Place::offset(e.valid_up_to() as u64);
         Diagnostic::new("D004", "text that is not UTF-8 throughout").at(at).into()
     })
@@ -256,7 +265,7 @@ fn one_raw(path: &Path, choice: Option<RingChoice>) -> Result<(RawImage, Kind), 
     let s = source::open(path)?;
     let opts = LoadOptions { ring: choice, browse: true, ..LoadOptions::default() };
     let name = s.name.clone();
-    let l = load_bytes(&name, s.blob, &opts)?;
+    let l = load(s, &opts)?;
     match l.images.into_iter().next() {
         Some(image) => Ok((image, l.kind)),
         None => {

@@ -18,12 +18,31 @@ pub struct Source {
     pub name: String,
     /// The bytes.
     pub blob: Blob,
+    /// The mapping below them, if they are mapped.
+    mapped: Option<Arc<Mapped>>,
+}
+
+impl Source {
+    /// Bytes that are already in memory.
+    pub fn new(name: impl Into<String>, blob: Blob) -> Source {
+        Source { name: name.into(), blob, mapped: None }
+    }
+
+    /// Says that from now on the bytes are read in order. Until then a mapping reads nothing
+    /// ahead, so that probing a large file here and there does not read all of it.
+    pub fn in_order(&self) {
+        if let Some(m) = &self.mapped {
+            // Advice only: where the system takes none, everything works all the same.
+            let _ = m.0.advise(memmap2::Advice::Normal);
+        }
+    }
 }
 
 /// The name that stands for standard input on the command line.
 pub const STDIN: &str = "-";
 
 /// A mapped file.
+#[derive(Debug)]
 struct Mapped(memmap2::Mmap);
 
 impl AsRef<[u8]> for Mapped {
@@ -46,6 +65,7 @@ pub fn open(path: &Path) -> Result<Source, Diagnostic> {
     let refused = |e: &std::io::Error| {
         Diagnostic::new("D007", format!("cannot read `{name}`: {e}")).in_file(&name)
     };
+    let mut mapped = None;
     let blob = if path == Path::new(STDIN) {
         stream(std::io::stdin().lock(), &name, MAX_STREAM_BYTES)?
     } else {
@@ -58,13 +78,15 @@ pub fn open(path: &Path) -> Result<Source, Diagnostic> {
             // A file of the proc file system says 0 bytes and has some: read, not believed.
             stream(file, &name, MAX_STREAM_BYTES)?
         } else {
-            map(&file).map_err(|e| refused(&e))?
+            let map = Arc::new(map(&file).map_err(|e| refused(&e))?);
+            mapped = Some(map.clone());
+            Blob::shared(map)
         }
     };
     if blob.is_empty() {
         return Err(Diagnostic::new("D001", format!("`{name}` is empty")).in_file(&name));
     }
-    Ok(Source { name, blob })
+    Ok(Source { name, blob, mapped })
 }
 
 /// Reads a stream to its end, within `bound` bytes.
@@ -83,13 +105,14 @@ fn stream(from: impl Read, name: &str, bound: u64) -> Result<Blob, Diagnostic> {
 
 /// Maps a regular file, read only.
 #[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Blob> {
+fn map(file: &File) -> std::io::Result<Mapped> {
     // SAFETY: the mapping is read-only and private to this value. Another process that
     // changes the file meanwhile changes bytes that are only ever read as plain numbers; one
     // that truncates it can raise SIGBUS, which is why small files (the ones that are being
     // edited) are read instead of mapped.
     let mapped = unsafe { memmap2::Mmap::map(file)? };
-    Ok(Blob::shared(Arc::new(Mapped(mapped))))
+    let _ = mapped.advise(memmap2::Advice::Random);
+    Ok(Mapped(mapped))
 }
 
 #[cfg(test)]
@@ -118,6 +141,21 @@ mod tests {
         let d = open(&empty).unwrap_err();
         assert_eq!(d.code, "D001");
         assert!(d.place.file.is_some());
+    }
+
+    #[test]
+    fn load_open_reads_a_fifo_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        if !made.is_ok_and(|s| s.success()) {
+            println!("skipped: no mkfifo");
+            return;
+        }
+        let writer = path.clone();
+        let thread = std::thread::spawn(move || std::fs::write(writer, [7u8; 32]));
+        assert_eq!(open(&path).unwrap().blob.bytes(), [7; 32]);
+        thread.join().unwrap().unwrap();
     }
 
     #[test]

@@ -5,7 +5,8 @@
 use crate::diag::{Diagnostic, Report};
 use crate::engine::program::{HostOp, Program, QueueId, RingDecl, RingType};
 use crate::limits::{
-    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_VARIABLES,
+    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
+    MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
 };
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
 use std::collections::HashSet;
@@ -56,10 +57,10 @@ fn counts(p: &Program, out: &mut Found) {
         ("queues", p.queues.len(), MAX_QUEUES),
         ("regions", p.regions.len(), MAX_REGIONS),
         ("contents", p.contents.len(), MAX_CONTENTS),
-        ("registers", p.registers.len(), MAX_CONTENTS),
+        ("registers", p.registers.len(), MAX_REGISTERS),
         ("variables", p.variables.len(), MAX_VARIABLES),
         ("host operations", p.script.len(), MAX_HOST_OPS),
-        ("unknown sections", p.unknown.len(), MAX_QUEUES),
+        ("unknown sections", p.unknown.len(), MAX_UNKNOWN_SECTIONS),
     ] {
         if n > most {
             out.push((Part::Whole, Diagnostic::new("D025", format!("{n} {what}; at most {most}"))));

@@ -148,13 +148,13 @@ fn tokens(text: &str, line: u32) -> Result<Vec<Token<'_>>, Diagnostic> {
     let (mut rest, mut column, mut out) = (text, 1u32, Vec::new());
     loop {
         let trimmed = rest.trim_start();
-        column += count(rest) - count(trimmed);
+        column += front(rest, trimmed);
         if trimmed.is_empty() || trimmed.starts_with(';') {
             return Ok(out);
         }
         match token(trimmed) {
             Ok((after, kind)) => {
-                let width = count(trimmed) - count(after);
+                let width = front(trimmed, after);
                 out.push(Token { kind, line, column, width });
                 column += width;
                 rest = after;
@@ -175,9 +175,10 @@ fn tokens(text: &str, line: u32) -> Result<Vec<Token<'_>>, Diagnostic> {
     }
 }
 
-fn count(s: &str) -> u32 {
-    // A line has at most MAX_LINE_BYTES bytes.
-    if s.is_ascii() { s.len() as u32 } else { s.chars().count() as u32 }
+/// Characters of `all` in front of its tail `rest`; a line has at most [`MAX_LINE_BYTES`].
+fn front(all: &str, rest: &str) -> u32 {
+    let front = all.get(..all.len() - rest.len()).unwrap_or_default();
+    front.chars().count() as u32
 }
 
 /// All statements of a text. Lines with errors are reported and left out.

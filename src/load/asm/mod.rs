@@ -95,7 +95,7 @@ fn header(s: &Statement<'_>) -> Result<(), Diagnostic> {
 /// Regions and variables, so that they may be used before their lines.
 fn symbols(statements: &[Statement<'_>]) -> Symbols {
     let mut out = Symbols::default();
-    for s in statements {
+    for s in statements.iter().filter(|s| matches!(s.head.word(), Some("region" | "variable"))) {
         let mut o = Operands::new(&s.head, &s.args);
         let Ok(name) = o.bare("a name").and_then(value::name) else { continue };
         match s.head.word() {
@@ -359,13 +359,14 @@ impl Assembler<'_> {
             Some(_) => Some(self.block(s, report)?),
             None => None,
         };
-        let mut reader =
-            OpReader { head: &s.head, o, symbols: self.symbols, block, names: vec!["note"] };
-        ops::walk(&mut op, &mut reader).map_err(one)?;
-        let OpReader { o, names, .. } = reader;
+        let (symbols, names, errors) = (self.symbols, vec!["note"], Vec::new());
+        let mut reader = OpReader { head: &s.head, o, symbols, block, names, errors };
+        let Ok(()) = ops::walk(&mut op, &mut reader);
+        let OpReader { o, names, mut errors, .. } = reader;
+        errors.extend(o.finish(&names));
         self.p.script.push(ScriptOp { op, note });
         self.lines.ops.push(s.head.place());
-        finish(o, &names)
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     fn finish(mut self, mut report: Report) -> Result<Assembled, Report> {
@@ -427,9 +428,11 @@ struct OpReader<'s, 'a> {
     block: Option<Blob>,
     /// Names asked for, for suggestions.
     names: Vec<&'static str>,
+    /// What is wrong with its operands.
+    errors: Vec<Diagnostic>,
 }
 
-type Read = Result<(), Diagnostic>;
+type Read = Result<(), std::convert::Infallible>;
 
 impl OpReader<'_, '_> {
     fn set<T>(
@@ -440,22 +443,27 @@ impl OpReader<'_, '_> {
         read: impl FnOnce(&Token<'_>, &Symbols) -> Result<T, Diagnostic>,
     ) -> Read {
         self.names.push(name);
-        match self.o.named(name) {
-            Some(t) => *value = read(t, self.symbols)?,
-            None if optional => {}
-            None => {
-                return Err(self.head.error("D050", format!("operand `{name}=` is missing")));
-            }
+        let found = match self.o.named(name) {
+            Some(t) => read(t, self.symbols),
+            None if optional => return Ok(()),
+            None => Err(self.head.error("D050", format!("operand `{name}=` is missing"))),
+        };
+        match found {
+            Ok(v) => *value = v,
+            Err(d) => self.errors.push(d),
         }
         Ok(())
     }
 }
 
 impl ops::Operands for OpReader<'_, '_> {
-    type Err = Diagnostic;
+    type Err = std::convert::Infallible;
 
     fn queue(&mut self, v: &mut QueueId) -> Read {
-        *v = self.o.bare("the queue").and_then(value::queue_id)?;
+        match self.o.bare("the queue").and_then(value::queue_id) {
+            Ok(id) => *v = id,
+            Err(d) => self.errors.push(d),
+        }
         Ok(())
     }
     fn u64(&mut self, name: &'static str, v: &mut u64) -> Read {
@@ -498,7 +506,7 @@ impl ops::Operands for OpReader<'_, '_> {
     fn bytes(&mut self, v: &mut Blob) -> Read {
         match self.block.take() {
             Some(b) => *v = b,
-            None => return Err(self.head.error("D050", NO_BLOCK)),
+            None => self.errors.push(self.head.error("D050", NO_BLOCK)),
         }
         Ok(())
     }

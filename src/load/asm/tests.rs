@@ -95,3 +95,37 @@ fn load_asm_repeats_cannot_unfold_without_bound() {
     let text = "dma 1\nstore addr=1 { repeat 1000000000 hex 00112233 }\n";
     assert_eq!(codes(text)[0].0, "D025");
 }
+
+#[test]
+fn load_asm_the_documented_example_is_a_program() {
+    let doc = include_str!("../../../docs/assembly.md");
+    let text = doc.split("```dma\n").nth(1).and_then(|t| t.split("```").next()).unwrap();
+    let a = assemble(text).unwrap_or_else(|r| panic!("{r:?}"));
+    let listing = disassemble(&a.program).unwrap();
+    assert_eq!(assemble(&listing.text).unwrap().program, a.program);
+    assert_eq!(a.program.script.len(), 7);
+    println!("{}", listing.text);
+}
+
+#[test]
+fn load_asm_every_operand_of_a_statement_is_judged() {
+    let text = "dma 1\nqueue e0.q0\ncopy e0.q0 src=q dst=1 size=x sise=4\n";
+    assert_eq!(codes(text), [("D051", 3, 16), ("D050", 3, 29), ("D050", 3, 31)]);
+}
+
+#[test]
+fn load_asm_long_lines_and_many_wrong_names_take_linear_time() {
+    use std::fmt::Write as _;
+    let mut text = String::from("dma 1\nstore addr=1 { hex");
+    text.push_str(&" 00".repeat(300_000));
+    text.push_str(" \u{e9} }\n");
+    for i in 0..20_000 {
+        let _ = writeln!(text, "region region_{i} kind=host base={} len=1", i * 2);
+    }
+    for i in 0..20_000 {
+        let _ = writeln!(text, "store addr=regoin_{i} {{ }}");
+    }
+    let begin = std::time::Instant::now();
+    assert!(assemble(&text).is_err());
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}

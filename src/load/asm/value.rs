@@ -3,12 +3,14 @@
 use super::lex::{Arg, Args, Kind, Token};
 use crate::diag::Diagnostic;
 use crate::engine::program::QueueId;
+use crate::limits::MAX_SUGGESTIONS;
 use crate::udma::template::Template;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::u32 as decimal;
 use nom::combinator::all_consuming;
 use nom::sequence::{preceded, separated_pair};
 use nom::{IResult, Parser};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Names that addresses may use.
@@ -18,6 +20,8 @@ pub struct Symbols {
     pub regions: HashMap<String, u64>,
     /// Variable name to its id.
     pub variables: HashMap<String, u32>,
+    /// Suggestions made so far: each compares with every name.
+    suggested: Cell<u32>,
 }
 
 /// Operands of one statement or item; each is taken once, what is left over is an error.
@@ -95,6 +99,7 @@ pub fn nearest<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Option<&
     const LONGEST: usize = 64;
     known
         .filter(|k| k.len() <= LONGEST && word.len() <= LONGEST)
+        .filter(|k| k.chars().count().abs_diff(word.chars().count()) <= FARTHEST)
         .map(|k| (distance(word, k), k))
         .filter(|(d, k)| *d <= FARTHEST && *d < k.len())
         .min()
@@ -267,6 +272,10 @@ impl Symbols {
         known: impl Iterator<Item = &'n str>,
     ) -> Diagnostic {
         let d = t.error("D051", format!("no {what} `{name}` is declared"));
+        if self.suggested.get() >= MAX_SUGGESTIONS {
+            return d;
+        }
+        self.suggested.set(self.suggested.get() + 1);
         match nearest(name, known) {
             Some(n) => d.help(format!("did you mean `{n}`?")),
             None => d,

@@ -1,17 +1,15 @@
-//! The program image: a versioned, checksummed, sectioned binary form of a [`Program`].
+//! The program image: a versioned, checksummed, sectioned binary form of a
+//! [`Program`](crate::engine::program::Program).
 //!
 //! `docs/container.md` specifies every byte. This module holds the layout that reader and
-//! writer share; [`read`] bounds every count and offset before it uses it and leaves the
-//! contents where they are, [`write`] is deterministic.
+//! writer share; [`read()`] bounds every count and offset before it uses it and leaves the
+//! contents where they are, [`write()`] is deterministic.
 
 mod read;
 mod write;
 
 pub use read::read;
 pub use write::write;
-
-#[cfg(doc)]
-use crate::engine::program::Program;
 
 /// First bytes of every program image: a byte that no text has, the name, a newline that a
 /// text-mode transfer would damage.
@@ -26,7 +24,7 @@ pub const ENTRY_BYTES: usize = 32;
 /// Sections start at multiples of this; the bytes between are zero.
 pub const SECTION_ALIGN: usize = 16;
 /// Sections that one image may have.
-const MAX_SECTIONS: usize = 8192;
+const MAX_SECTIONS: usize = kind::ALL.len() + crate::limits::MAX_UNKNOWN_SECTIONS;
 
 /// Version of a program image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,7 +14,8 @@ use crate::engine::program::{
     Speed, Start, UnknownSection, Variable,
 };
 use crate::limits::{
-    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_VARIABLES,
+    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
+    MAX_VARIABLES,
 };
 use crate::load::{ops, validate};
 use crate::udma::profile::{Platform, WaitKind};
@@ -48,7 +49,7 @@ pub fn read(blob: &Blob) -> Result<(Program, Report), Report> {
             kind::CONTENTS => {
                 list(s, MAX_CONTENTS, 24, |i| content(i, &data)).map(|v| program.contents = v)
             }
-            kind::REGISTERS => list(s, MAX_CONTENTS, 12, |i| (le_u32, le_u32, le_u32).parse(i))
+            kind::REGISTERS => list(s, MAX_REGISTERS, 12, |i| (le_u32, le_u32, le_u32).parse(i))
                 .map(|v| program.registers = v),
             kind::VARIABLES => list(s, MAX_VARIABLES, 14, variable).map(|v| program.variables = v),
             kind::SCRIPT => {

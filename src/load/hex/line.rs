@@ -1,6 +1,7 @@
 //! One line of hex text, cut into offset and words, with nom.
 
 use super::HexForm;
+use crate::limits::MAX_LINE_BYTES;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, space0, space1};
 use nom::combinator::{all_consuming, opt, recognize, verify};
@@ -54,7 +55,7 @@ fn fail<T>(i: &str) -> Res<'_, T> {
 }
 
 fn even(i: &str) -> Res<'_, &str> {
-    verify(digits(2, 64), |d: &str| d.len().is_multiple_of(2)).parse(i)
+    verify(digits(2, MAX_LINE_BYTES), |d: &str| d.len().is_multiple_of(2)).parse(i)
 }
 
 /// Offset, bytes, bars.

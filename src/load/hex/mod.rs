@@ -7,7 +7,7 @@
 mod line;
 
 use crate::diag::{Diagnostic, Place, Report};
-use crate::limits::{MAX_EXPANDED_BYTES, MAX_LINE_BYTES, MAX_TEXT_BYTES};
+use crate::limits::{DETECT_LINES, MAX_EXPANDED_BYTES, MAX_LINE_BYTES, MAX_TEXT_BYTES};
 pub use line::is_comment;
 use line::{Line, Word};
 
@@ -58,12 +58,9 @@ pub struct HexDump {
     pub skipped: u64,
 }
 
-/// Lines looked at to tell the form.
-const PROBED_LINES: usize = 64;
-
 /// The form of a text by its first lines; `None` where it is no hex text.
 pub fn recognise(text: &str) -> Option<HexForm> {
-    let lines = || text.lines().filter(|l| !line::is_comment(l)).take(PROBED_LINES);
+    let lines = || text.lines().filter(|l| !line::is_comment(l)).take(DETECT_LINES);
     let exact = lines().find_map(line::form);
     // A wrong digit in the first line should be reported as such, not as unknown text.
     exact.or_else(|| lines().next().and_then(line::form_but_for_digits))

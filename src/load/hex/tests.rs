@@ -50,6 +50,13 @@ fn load_hex_reads_every_form() {
 }
 
 #[test]
+fn load_hex_a_whole_ring_on_one_line_is_plain() {
+    let text: String =
+        std::iter::repeat_n(BYTES, 64).flatten().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(read(&text, HexForm::Plain).len(), 64 * 32);
+}
+
+#[test]
 fn load_hex_squeezed_lines_come_back() {
     let c = "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n\
              00000030  04 00 00 0d 03 00 08 01  00 10 06 40 00 10 00 00  |...........@....|\n*\n00000050\n";

@@ -2,6 +2,7 @@
 //! "Batches").
 
 use super::{Order, RingView};
+use crate::limits::MAX_BATCH_MARKERS;
 use crate::udma::{Desc, class};
 use std::str::FromStr;
 
@@ -173,7 +174,7 @@ pub fn cut(rings: [(&RingView, &Order); 2], how: Batching, most: usize) -> Cut {
         if let Some(m) = p.marker {
             out.completes = true;
             pairs += 1;
-            if !now.markers.contains(&m) && now.markers.len() < MARKERS_PER_BATCH {
+            if !now.markers.contains(&m) && now.markers.len() < MAX_BATCH_MARKERS {
                 now.markers.push(m);
             }
             now.end = Some(m).filter(|_| pairs == 1);
@@ -203,6 +204,3 @@ pub fn cut(rings: [(&RingView, &Order); 2], how: Batching, most: usize) -> Cut {
     }
     out
 }
-
-/// Marker words of one batch that are seeded.
-const MARKERS_PER_BATCH: usize = 1024;

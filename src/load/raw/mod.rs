@@ -1,7 +1,7 @@
 //! Raw ring images: which direction they are, and their slots by index.
 //!
 //! An image is never read through on opening: its direction is told from a bounded sample
-//! ([`sample`]), and a slot is read when it is asked for. Making a program of it, which does
+//! (see `sample`), and a slot is read when it is asked for. Making a program of it, which does
 //! read every slot of a legal ring, is a separate call ([`to_program`]). The rules are in
 //! `docs/formats.md`, "Raw images".
 
@@ -15,6 +15,7 @@ use crate::diag::{Diagnostic, Place};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{
     MAX_RING_DESCS, SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
+    SAMPLE_WHOLE_SLOTS,
 };
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
@@ -244,7 +245,7 @@ impl Sampled {
 }
 
 /// Looks at both ends and at probes spread evenly between them; where all of those are
-/// unused, at many more probes, which together are at most sixteen megabytes.
+/// unused, at the whole of a small image and at more probes of a large one.
 fn sample(bytes: &[u8]) -> Sampled {
     let slots = (bytes.len() / DESC_BYTES) as u64;
     let mut s = Sampled::default();
@@ -253,7 +254,8 @@ fn sample(bytes: &[u8]) -> Sampled {
     if tail > 0 {
         let tail = tail.max(SAMPLE_EDGE_SLOTS);
         s.window(bytes, tail, SAMPLE_EDGE_SLOTS);
-        for probes in [SAMPLE_PROBES, SAMPLE_PROBES_DEEP] {
+        let deep = if slots <= SAMPLE_WHOLE_SLOTS { slots } else { SAMPLE_PROBES_DEEP };
+        for probes in [SAMPLE_PROBES, deep] {
             let step = (slots / probes).max(SAMPLE_PROBE_SLOTS) & !1;
             let mut at = SAMPLE_EDGE_SLOTS;
             while at < tail && (probes == SAMPLE_PROBES || s.used() == 0) {
@@ -324,6 +326,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
         Some(c) => (c, format!("read as {} because --ring says so", c.name())),
         None => direction(blob.bytes()).map_err(|d| d.in_file(name))?,
     };
+    source.in_order();
     let rings = match choice {
         RingChoice::Tx => [Some(RingView::whole(Dir::Tx, blob.clone())), None],
         RingChoice::Rx => [None, Some(RingView::whole(Dir::Rx, blob.clone()))],

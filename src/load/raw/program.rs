@@ -48,6 +48,7 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
         touched: Touched::default(),
         taken: Ranges::default(),
         ids: HashSet::new(),
+        left: rings.len(),
         report,
     };
     for pair in &rings {
@@ -171,11 +172,15 @@ struct Builder<'a> {
     /// What the descriptors touch and what was given out, merged.
     taken: Ranges,
     ids: HashSet<QueueId>,
+    /// Images that are not yet in the program, this one included.
+    left: usize,
     report: Report,
 }
 
-/// Host operations of one batch at most, beside its seeds.
-const OPS_PER_BATCH: usize = 3;
+/// Operations of a batch beside its seeds: doorbells and wait.
+const OPS_PER_BATCH: usize = 2;
+/// Operations of a queue beside its batches: init and two copy-ins.
+const OPS_PER_QUEUE: usize = 3;
 
 impl Builder<'_> {
     fn note(&mut self, pair: &Pair<'_>, dir: Dir, slot: u64, d: Diagnostic) {
@@ -201,9 +206,12 @@ impl Builder<'_> {
             [newest_lap(&pair.tx, pair.tx_order), newest_lap(&pair.rx, pair.rx_order)]
         };
         let [tx_order, rx_order] = &orders;
-        let room = MAX_HOST_OPS / self.images_left().max(1) / (OPS_PER_BATCH + 1);
+        // An equal share of the script for each image that is left.
+        let room = (MAX_HOST_OPS - self.p.script.len()) / self.left.max(1);
+        self.left = self.left.saturating_sub(1);
         let rings = [(&pair.tx, tx_order), (&pair.rx, rx_order)];
-        let cut = cut(rings, self.opts.batch.unwrap_or_default(), room);
+        let mut cut = cut(rings, self.opts.batch.unwrap_or_default(), room / OPS_PER_BATCH);
+        fit(&mut cut, room.saturating_sub(OPS_PER_QUEUE));
         self.batch_notes(pair, &cut, &orders);
         let [tx_size, rx_size] = padded;
         let rx = self.ring(pair, Dir::Rx, rx_size, own);
@@ -220,11 +228,6 @@ impl Builder<'_> {
             first: [start(tx_order), start(rx_order)],
         });
         self.script(id, pair, &cut, tx_order.wrapped || rx_order.wrapped);
-    }
-
-    fn images_left(&self) -> usize {
-        // Directories are bounded well below this; one image gets everything.
-        if self.opts.slots.is_some() || self.p.queues.is_empty() { 1 } else { 16 }
     }
 
     /// The queue that was asked for or that an index names; where it is taken, the next free
@@ -370,15 +373,27 @@ impl Builder<'_> {
         let words = Blob::from_vec(words);
         for (i, batch) in cut.batches.iter().enumerate() {
             for &addr in &batch.markers {
-                if script.len() + OPS_PER_BATCH < MAX_HOST_OPS {
-                    script.push(HostOp::Store { addr, bytes: words.clone() }.into());
-                }
+                script.push(HostOp::Store { addr, bytes: words.clone() }.into());
             }
             let note = if i == 0 && wrapped { "may be the tail of a cut batch" } else { "" };
             let (m2s, s2m) = (count(batch.tx), count(batch.rx));
             script.push(named(HostOp::CopyStart { queue, m2s, s2m }, note.to_owned()));
             script.push(end(queue, batch).into());
         }
+    }
+}
+
+/// Leaves out the batches whose operations do not fit.
+fn fit(cut: &mut Cut, mut room: usize) {
+    let mut kept = 0;
+    for b in &cut.batches {
+        let Some(left) = room.checked_sub(b.markers.len() + OPS_PER_BATCH) else { break };
+        room = left;
+        kept += 1;
+    }
+    if kept < cut.batches.len() {
+        cut.batches.truncate(kept);
+        cut.bounded = true;
     }
 }
 

@@ -22,7 +22,7 @@ fn blob(d: &[Desc]) -> Blob {
 }
 
 fn read(d: &[Desc], choice: Option<RingChoice>) -> Result<RawImage, Diagnostic> {
-    image(&Source { name: "t".into(), blob: blob(d) }, choice)
+    image(&Source::new("t", blob(d)), choice)
 }
 
 /// Slots of a ring of 32 in which `n` slots were written in all, every third a completion
@@ -229,4 +229,39 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+#[ignore = "takes long: the largest legal ring"]
+fn load_raw_speed_of_the_largest_ring() {
+    let n = MAX_RING_DESCS;
+    let mut t = Vec::with_capacity(n as usize * 16);
+    let mut r = Vec::with_capacity(n as usize * 16);
+    for i in 0..n {
+        t.extend(tx(1, 64, HOST + i * 64).to_bytes());
+        r.extend(rx(1, 64, i * 64).to_bytes());
+    }
+    let (t, r) = (Blob::from_vec(t), Blob::from_vec(r));
+    let begin = std::time::Instant::now();
+    let i = image(&Source::new("t", t.clone()), None).unwrap();
+    println!("direction {:?}", begin.elapsed());
+    let rings = [i.tx, Some(RingView::whole(Dir::Rx, r))];
+    let begin = std::time::Instant::now();
+    let (p, _) = to_program(&RawImage::new("t", "", rings), &LoadOptions::default());
+    println!("program {:?}", begin.elapsed());
+    assert_eq!(starts(&p.unwrap()), [(n as u32, n as u32)]);
+}
+
+#[test]
+fn load_raw_more_batches_than_a_script_holds_are_left_out_and_said() {
+    let n = 1_200_000u64;
+    let t: Vec<Desc> = (0..n).map(|_| tx(1, 4, MARK)).collect();
+    let r: Vec<Desc> = (0..n).map(|_| rx(1, 4, MARK + 4)).collect();
+    let rings =
+        [Some(RingView::whole(Dir::Tx, blob(&t))), Some(RingView::whole(Dir::Rx, blob(&r)))];
+    let (p, rep) = to_program(&RawImage::new("many", "", rings), &LoadOptions::default());
+    let p = p.unwrap();
+    assert!(p.script.len() <= crate::limits::MAX_HOST_OPS);
+    assert!(rep.items.iter().any(|d| d.code == "D029"));
+    assert!(crate::load::validate::check(&p).is_empty());
 }
