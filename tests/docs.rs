@@ -119,3 +119,8 @@ fn checks_are_those_that_run() {
     }
     check("checks.md", &[("checks", out)]);
 }
+
+#[test]
+fn commands_are_those_of_the_table() {
+    check("commands.md", &[("commands", dmadbg::script::help::markdown())]);
+}

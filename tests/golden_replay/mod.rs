@@ -191,6 +191,10 @@ impl Replay {
         me
     }
 
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     fn push(&mut self, op: HostOp) {
         self.program.script.push(op.into());
     }
