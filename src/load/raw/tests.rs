@@ -232,27 +232,6 @@ proptest! {
 }
 
 #[test]
-#[ignore = "takes long: the largest legal ring"]
-fn load_raw_speed_of_the_largest_ring() {
-    let n = MAX_RING_DESCS;
-    let mut t = Vec::with_capacity(n as usize * 16);
-    let mut r = Vec::with_capacity(n as usize * 16);
-    for i in 0..n {
-        t.extend(tx(1, 64, HOST + i * 64).to_bytes());
-        r.extend(rx(1, 64, i * 64).to_bytes());
-    }
-    let (t, r) = (Blob::from_vec(t), Blob::from_vec(r));
-    let begin = std::time::Instant::now();
-    let i = image(&Source::new("t", t.clone()), None).unwrap();
-    println!("direction {:?}", begin.elapsed());
-    let rings = [i.tx, Some(RingView::whole(Dir::Rx, r))];
-    let begin = std::time::Instant::now();
-    let (p, _) = to_program(&RawImage::new("t", "", rings), &LoadOptions::default());
-    println!("program {:?}", begin.elapsed());
-    assert_eq!(starts(&p.unwrap()), [(n as u32, n as u32)]);
-}
-
-#[test]
 fn load_raw_more_batches_than_a_script_holds_are_left_out_and_said() {
     let n = 1_200_000u64;
     let t: Vec<Desc> = (0..n).map(|_| tx(1, 4, MARK)).collect();
