@@ -52,7 +52,7 @@ pub fn disassemble(p: &Program) -> Result<Listing, Report> {
         counted = (out.len(), line + added as u32);
         lines.push(counted.1);
         let mut op = s.op.clone();
-        out.push_str(&op.verb());
+        out.push_str(op.verb());
         let mut w = OpWriter { out: &mut out, names: &names, view: None, block: None };
         let Ok(()) = ops::walk(&mut op, &mut w);
         let OpWriter { block, view, .. } = w;

@@ -232,12 +232,19 @@ fn choice<T: Copy>(c: &mut Cursor<'_>, what: &str, list: &[(&str, T)]) -> Parsed
     }
 }
 
+/// A word of `step`.
+#[derive(Clone, Copy)]
+enum StepWord {
+    Unit(Unit),
+    Who(Who),
+}
+
 /// Count, unit and agent, in any order, each at most once.
 fn step(c: &mut Cursor<'_>, back: bool) -> Parsed<Command> {
     let (mut n, mut unit, mut who) = (None, None, None);
-    let units = Unit::ALL.map(|u| (u.name(), (Some(u), None)));
-    let agents = Who::ALL.map(|w| (w.name(), (None, Some(w))));
-    let words: Vec<(&str, (Option<Unit>, Option<Who>))> = units.into_iter().chain(agents).collect();
+    let units = Unit::ALL.map(|u| (u.name(), StepWord::Unit(u)));
+    let agents = Who::ALL.map(|w| (w.name(), StepWord::Who(w)));
+    let words: Vec<(&str, StepWord)> = units.into_iter().chain(agents).collect();
     while !c.done() {
         if n.is_none()
             && let Some(k) = count(c)?
@@ -247,8 +254,8 @@ fn step(c: &mut Cursor<'_>, back: bool) -> Parsed<Command> {
         }
         let here = c.error("S003", "this is said twice");
         match choice(c, "unit or agent", &words)? {
-            (Some(u), _) if unit.is_none() => unit = Some(u),
-            (_, Some(w)) if who.is_none() => who = Some(w),
+            StepWord::Unit(u) if unit.is_none() => unit = Some(u),
+            StepWord::Who(w) if who.is_none() => who = Some(w),
             _ => return Err(here),
         }
     }

@@ -113,7 +113,7 @@ fn command() -> impl Strategy<Value = Command> {
         ("[a-z]{1,5}", expr()).prop_map(|(n, e)| Command::SetVar(n, e)),
         "[ -!$-~]{0,20}"
             .prop_filter("quotes", |t| !t.contains('"') && !t.contains('#'))
-            .prop_map(|t| Command::Echo(t)),
+            .prop_map(Command::Echo),
     ]
 }
 
