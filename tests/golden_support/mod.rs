@@ -49,7 +49,8 @@ pub const WIRE_SECTIONS: &[&str] = &[
 fn say(line: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("golden");
-    let _ = writeln!(std::io::stderr(), "{test}: {line}");
+    // One write, so that lines of tests that run side by side stay whole.
+    let _ = std::io::stderr().write_all(format!("{test}: {line}\n").as_bytes());
 }
 
 /// The folder of recorded vectors; `None`, after saying so, where none is named.
