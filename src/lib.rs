@@ -12,3 +12,4 @@ pub mod limits;
 pub mod load;
 pub mod script;
 pub mod udma;
+pub mod ui;

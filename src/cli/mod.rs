@@ -22,6 +22,9 @@ pub use args::Cli;
 pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
+use crate::engine::session::Session;
+use crate::script::runner::{self, End};
+use crate::ui::{self, Options, ScreenError, Title};
 use args::{Cmd, Format, OpenArgs, OutOpts, When};
 use inputs::Depth;
 use out::Out;
@@ -105,6 +108,33 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
 
 /// Opens the screen on a program.
 fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
-    let _ = args;
-    Err(Report::from(Diagnostic::new("S010", "the screen is not part of this build")).into())
+    ui::check_terminal().map_err(Report::from)?;
+    let mut lines = run::init_lines(args.no_init)?;
+    if let Some(path) = &args.script {
+        lines.extend(run::script_lines(path)?);
+    }
+    let loaded = inputs::load(&args.files, &args.rings, Depth::Program)?;
+    let mut report = loaded.report;
+    let Some(program) = loaded.program else {
+        let d = Diagnostic::new("S010", "there is nothing to step in this input")
+            .help("`dmadbg decode` and `dmadbg check` look at it as it lies");
+        report.push(d.in_file(&loaded.name));
+        return Err(report.into());
+    };
+    let mut session = Session::new(program);
+    let mut title = Title { file: loaded.name, notes: report.items };
+    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
+        title.notes.push(*d);
+    }
+    let mut options = Options::from_env();
+    match args.color {
+        When::Auto => {}
+        When::Always => options.theme = options.theme.coloured(true),
+        When::Never => options.theme = options.theme.coloured(false),
+    }
+    match ui::run(session, title, options) {
+        Ok(()) => Ok(Status::Fine),
+        Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
+        Err(ScreenError::Io(e)) => Err(Failure::Io(e)),
+    }
 }

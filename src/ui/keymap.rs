@@ -1,0 +1,360 @@
+//! The keys, as a table: key, where it holds, what it does, a line of help.
+//!
+//! A key that moves in time or looks at something names the command that it stands for. The
+//! help on the screen and the table in `docs/screen.md` are made from [`KEYMAP`].
+
+use super::layout::Pane;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A key as the table writes it. Shift is in the letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Which.
+    pub code: KeyCode,
+    /// With Ctrl.
+    pub ctrl: bool,
+}
+
+const fn ch(c: char) -> Key {
+    Key { code: KeyCode::Char(c), ctrl: false }
+}
+
+const fn ctrl(c: char) -> Key {
+    Key { code: KeyCode::Char(c), ctrl: true }
+}
+
+const fn key(code: KeyCode) -> Key {
+    Key { code, ctrl: false }
+}
+
+impl Key {
+    /// The key of a terminal event.
+    pub fn of(e: &KeyEvent) -> Key {
+        Key { code: e.code, ctrl: e.modifiers.contains(KeyModifiers::CONTROL) }
+    }
+
+    /// Its name.
+    pub fn name(self) -> String {
+        let name = match self.code {
+            KeyCode::Char(' ') => "Space".to_owned(),
+            KeyCode::Char(c) => c.to_string(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
+            KeyCode::PageUp => "PgUp".to_owned(),
+            KeyCode::PageDown => "PgDn".to_owned(),
+            code => format!("{code:?}"),
+        };
+        if self.ctrl { format!("Ctrl-{name}") } else { name }
+    }
+}
+
+/// Where a binding holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// In every pane.
+    Panes,
+    /// In a ring pane.
+    Ring,
+    /// In this pane.
+    In(Pane),
+    /// While a text lies over the screen.
+    Popup,
+    /// In the command line.
+    Line,
+}
+
+impl When {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            When::Panes => "everywhere",
+            When::Ring => "rings",
+            When::In(p) => p.name(),
+            When::Popup => "popup",
+            When::Line => "command line",
+        }
+    }
+}
+
+/// What a key does that no command does: it changes what is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// One line, or with Ctrl-like keys many: rows up (negative) or down.
+    Rows(i64),
+    /// A page up (-1) or down (1).
+    Page(i64),
+    /// To the first (-1) or last (1) line.
+    Edge(i64),
+    /// Left (-1) or right (1).
+    Columns(i64),
+    /// Focus to the next (1) or previous (-1) pane.
+    Focus(i64),
+    /// Next (1) or previous (-1) queue: `info queue`.
+    Queue(i64),
+    /// Set or delete a breakpoint at the selected slot: `break`, `delete`.
+    ToggleBreak,
+    /// To the selected event or the event of the selected finding: `goto`.
+    GotoSelected,
+    /// The other ring.
+    OtherRing,
+    /// Fold equal slots or not.
+    ToggleFold,
+    /// Whether the selection follows the newest event.
+    ToggleFollow,
+    /// Next colours.
+    NextPalette,
+    /// Open the command line.
+    OpenLine,
+    /// Close what is open: popup, command line, the answer.
+    Close,
+    /// Execute the command line.
+    Enter,
+    /// Through the history: older (1), newer (-1).
+    History(i64),
+    /// Complete the last word.
+    Complete,
+    /// Edit: cursor left or right.
+    Cursor(i64),
+    /// Edit: cursor to the start (-1) or the end (1).
+    CursorEdge(i64),
+    /// Edit: delete before the cursor.
+    Backspace,
+    /// Edit: delete at the cursor.
+    DeleteChar,
+    /// Edit: delete the word before the cursor.
+    DeleteWord,
+    /// Edit: delete to the start of the line.
+    DeleteToStart,
+    /// Suspend the program.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// This command.
+    Command(&'static str),
+    /// This.
+    Act(Action),
+}
+
+/// A row of the keymap.
+#[derive(Debug)]
+pub struct Binding {
+    /// Keys.
+    pub keys: &'static [Key],
+    /// Where.
+    pub when: When,
+    /// What.
+    pub does: Does,
+    /// One line of help.
+    pub help: &'static str,
+    /// A word for the line of keys at the bottom; empty if it is not there.
+    pub hint: &'static str,
+}
+
+const fn run(
+    keys: &'static [Key],
+    command: &'static str,
+    help: &'static str,
+    hint: &'static str,
+) -> Binding {
+    Binding { keys, when: When::Panes, does: Does::Command(command), help, hint }
+}
+
+const fn act(
+    keys: &'static [Key],
+    when: When,
+    action: Action,
+    help: &'static str,
+    hint: &'static str,
+) -> Binding {
+    Binding { keys, when, does: Does::Act(action), help, hint }
+}
+
+const UP: &[Key] = &[key(KeyCode::Up), ch('k')];
+const DOWN: &[Key] = &[key(KeyCode::Down), ch('j')];
+const LEFT: &[Key] = &[key(KeyCode::Left), ch('h')];
+const RIGHT: &[Key] = &[key(KeyCode::Right), ch('l')];
+const ENTER: &[Key] = &[key(KeyCode::Enter)];
+
+/// The table. The first row that holds counts.
+pub static KEYMAP: &[Binding] = &[
+    run(&[ch('s')], "step", "one descriptor pair forward", "step"),
+    run(&[ch('S')], "reverse-step", "one descriptor pair back", "back"),
+    run(&[ch('n')], "next", "to the next phase of the host", "next phase"),
+    run(&[ch('N')], "reverse-next", "one phase back", ""),
+    run(&[ch('e')], "step event", "one event forward", "event"),
+    run(&[ch('E')], "reverse-step event", "one event back", ""),
+    run(&[ch('d')], "doorbell", "to and through the next doorbell", "doorbell"),
+    run(&[ch('D')], "reverse-doorbell", "back to the doorbell before", ""),
+    run(&[ch('f')], "finish", "to the end of the batch", "finish"),
+    run(&[ch('F')], "reverse-finish", "back to the end of the batch before", ""),
+    run(&[ch('c')], "continue", "to the next breakpoint or the end", "continue"),
+    run(&[ch('C')], "reverse-continue", "back to the breakpoint before or the start", ""),
+    run(&[ch('g')], "goto 0", "to the start", "start"),
+    run(&[ch('G')], "goto end", "to the end", "end"),
+    run(&[ch('w')], "where", "say where the run stands", ""),
+    run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
+    run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
+    act(
+        &[ch('b')],
+        When::Panes,
+        Action::ToggleBreak,
+        "breakpoint at the selected slot, on or off",
+        "break",
+    ),
+    act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
+    act(&[key(KeyCode::Tab)], When::Panes, Action::Focus(1), "next pane", "pane"),
+    act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
+    act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
+    act(&[ch('[')], When::Panes, Action::Queue(-1), "previous queue", ""),
+    act(&[ch('z')], When::Panes, Action::ToggleFold, "fold equal slots, or show each", ""),
+    act(
+        &[ch('a')],
+        When::Panes,
+        Action::ToggleFollow,
+        "selection follows the newest event, or stays",
+        "",
+    ),
+    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, none", ""),
+    act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
+    act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
+    act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
+    act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
+    act(LEFT, When::Panes, Action::Columns(-1), "to the TX ring", ""),
+    act(RIGHT, When::Panes, Action::Columns(1), "to the RX ring", ""),
+    act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
+    act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
+    act(ENTER, When::In(Pane::Checks), Action::GotoSelected, "go to where it was found", ""),
+    act(UP, When::Panes, Action::Rows(-1), "up: slot, event, finding, memory row", ""),
+    act(DOWN, When::Panes, Action::Rows(1), "down", ""),
+    act(&[key(KeyCode::PageUp), ctrl('b')], When::Panes, Action::Page(-1), "a page up", ""),
+    act(&[key(KeyCode::PageDown), ctrl('f')], When::Panes, Action::Page(1), "a page down", ""),
+    act(&[key(KeyCode::Home)], When::Panes, Action::Edge(-1), "to the first", ""),
+    act(&[key(KeyCode::End)], When::Panes, Action::Edge(1), "to the last", ""),
+    act(&[key(KeyCode::Esc)], When::Panes, Action::Close, "clear the answer", ""),
+    act(&[ctrl('l')], When::Panes, Action::Redraw, "draw everything anew", ""),
+    act(&[ctrl('z')], When::Panes, Action::Suspend, "suspend; `fg` resumes", ""),
+    act(
+        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::Enter), key(KeyCode::F(1)), ctrl('c')],
+        When::Popup,
+        Action::Close,
+        "close",
+        "",
+    ),
+    act(UP, When::Popup, Action::Rows(-1), "a line up", ""),
+    act(DOWN, When::Popup, Action::Rows(1), "a line down", ""),
+    act(&[key(KeyCode::PageUp), ctrl('b')], When::Popup, Action::Page(-1), "a page up", ""),
+    act(
+        &[key(KeyCode::PageDown), ch(' '), ctrl('f')],
+        When::Popup,
+        Action::Page(1),
+        "a page down",
+        "",
+    ),
+    act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
+    act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
+    act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
+    act(ENTER, When::Line, Action::Enter, "execute; empty closes", ""),
+    act(&[key(KeyCode::Esc), ctrl('c')], When::Line, Action::Close, "close", ""),
+    act(&[key(KeyCode::Up), ctrl('p')], When::Line, Action::History(1), "older line", ""),
+    act(&[key(KeyCode::Down), ctrl('n')], When::Line, Action::History(-1), "newer line", ""),
+    act(&[key(KeyCode::Tab)], When::Line, Action::Complete, "complete the last word", ""),
+    act(&[key(KeyCode::Left), ctrl('b')], When::Line, Action::Cursor(-1), "cursor left", ""),
+    act(&[key(KeyCode::Right), ctrl('f')], When::Line, Action::Cursor(1), "cursor right", ""),
+    act(&[key(KeyCode::Home), ctrl('a')], When::Line, Action::CursorEdge(-1), "to the start", ""),
+    act(&[key(KeyCode::End), ctrl('e')], When::Line, Action::CursorEdge(1), "to the end", ""),
+    act(
+        &[key(KeyCode::Backspace), ctrl('h')],
+        When::Line,
+        Action::Backspace,
+        "delete before the cursor; on an empty line close",
+        "",
+    ),
+    act(
+        &[key(KeyCode::Delete), ctrl('d')],
+        When::Line,
+        Action::DeleteChar,
+        "delete at the cursor",
+        "",
+    ),
+    act(&[ctrl('w')], When::Line, Action::DeleteWord, "delete the word before the cursor", ""),
+    act(&[ctrl('u')], When::Line, Action::DeleteToStart, "delete to the start", ""),
+    act(&[ctrl('z')], When::Line, Action::Suspend, "suspend", ""),
+];
+
+/// What is open, if anything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The panes, one of which has the focus.
+    Panes(Pane),
+    /// A text lies over them.
+    Popup,
+    /// The command line.
+    Line,
+}
+
+impl When {
+    /// Whether it holds.
+    pub fn holds(self, mode: Mode) -> bool {
+        match (self, mode) {
+            (When::Panes, Mode::Panes(_))
+            | (When::Popup, Mode::Popup)
+            | (When::Line, Mode::Line) => true,
+            (When::Ring, Mode::Panes(p)) => p.is_ring(),
+            (When::In(p), Mode::Panes(focus)) => p == focus,
+            _ => false,
+        }
+    }
+}
+
+/// What a key does in a mode. A row for one pane wins over one for all.
+pub fn find(key: Key, mode: Mode) -> Option<&'static Binding> {
+    let fit = || KEYMAP.iter().filter(|b| b.when.holds(mode) && b.keys.contains(&key));
+    fit().find(|b| b.when != When::Panes).or_else(|| fit().next())
+}
+
+/// The keymap as a table in Markdown, for the documentation.
+pub fn markdown() -> String {
+    let mut out = String::from("| keys | where | does | command |\n|---|---|---|---|\n");
+    for b in KEYMAP {
+        let keys: Vec<String> = b.keys.iter().map(|k| format!("`{}`", k.name())).collect();
+        let command = match b.does {
+            Does::Command(c) => format!("`{c}`"),
+            Does::Act(_) => String::new(),
+        };
+        out.push_str(&format!(
+            "| {} | {} | {} | {command} |\n",
+            keys.join(" "),
+            b.when.name(),
+            b.help
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_has_two_meanings_in_one_place() {
+        for (i, a) in KEYMAP.iter().enumerate() {
+            for b in &KEYMAP[i + 1..] {
+                let same = a.keys.iter().any(|k| b.keys.contains(k));
+                assert!(!(same && a.when == b.when), "{:?} {:?}", a, b);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pane_s_own_binding_wins() {
+        let left = Key { code: KeyCode::Left, ctrl: false };
+        let help = |mode| find(left, mode).map(|b| b.help);
+        assert_eq!(help(Mode::Panes(Pane::Inspector)), Some("a bit to the left"));
+        assert_eq!(help(Mode::Panes(Pane::Tx)), Some("to the TX ring"));
+        assert_eq!(help(Mode::Popup), None);
+    }
+}

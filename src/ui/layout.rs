@@ -1,0 +1,243 @@
+//! Where each pane lies, as a function of the size and the focus.
+//!
+//! From 120x30 on all panes are shown. Below, down to 80x24, one pane has the screen between
+//! the header and the status lines; the two rings share a table there and a summary of the
+//! selected descriptor lies below it. Smaller still, the header goes first, then the status.
+
+use ratatui::layout::Rect;
+
+/// A pane that can have the focus, in the order in which Tab visits them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pane {
+    /// The Tx ring.
+    Tx,
+    /// The Rx ring.
+    Rx,
+    /// The bits of the selected descriptor.
+    Inspector,
+    /// The marker word.
+    Marker,
+    /// The events.
+    Events,
+    /// Memory behind the selected descriptor.
+    Memory,
+    /// Findings.
+    Checks,
+}
+
+impl Pane {
+    /// All panes, in order.
+    pub const ALL: [Pane; 7] = [
+        Pane::Tx,
+        Pane::Rx,
+        Pane::Inspector,
+        Pane::Marker,
+        Pane::Events,
+        Pane::Memory,
+        Pane::Checks,
+    ];
+
+    /// Its title.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pane::Tx => "TX",
+            Pane::Rx => "RX",
+            Pane::Inspector => "descriptor",
+            Pane::Marker => "marker",
+            Pane::Events => "events",
+            Pane::Memory => "memory",
+            Pane::Checks => "checks",
+        }
+    }
+
+    /// Whether it shows a ring.
+    pub fn is_ring(self) -> bool {
+        matches!(self, Pane::Tx | Pane::Rx)
+    }
+
+    /// The pane `by` places after it, going round.
+    #[must_use]
+    pub fn step(self, by: isize) -> Pane {
+        let n = Pane::ALL.len() as isize;
+        let at = Pane::ALL.iter().position(|p| *p == self).unwrap_or(0) as isize;
+        Pane::ALL[(at + by).rem_euclid(n) as usize]
+    }
+}
+
+/// How much is shown at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// One pane and little else.
+    Tiny,
+    /// One pane between header and status.
+    Compact,
+    /// All panes.
+    Full,
+}
+
+/// The places of everything. A part that has no room has an empty area.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Areas {
+    /// How much is shown.
+    pub class: Class,
+    /// File, generation, event, next.
+    pub header: Rect,
+    /// The five phases.
+    pub phases: Rect,
+    /// Panes, title line included.
+    pub panes: Vec<(Pane, Rect)>,
+    /// Below the rings of a compact screen: the selected descriptor in short.
+    pub summary: Rect,
+    /// The newest answer, or the marker.
+    pub status: Rect,
+    /// Keys.
+    pub hints: Rect,
+}
+
+impl Areas {
+    /// The area of a pane, where it is shown.
+    pub fn pane(&self, pane: Pane) -> Option<Rect> {
+        self.panes.iter().find(|(p, _)| *p == pane).map(|(_, r)| *r)
+    }
+
+    /// The pane at a place.
+    pub fn at(&self, x: u16, y: u16) -> Option<Pane> {
+        self.panes.iter().find(|(_, r)| r.contains((x, y).into())).map(|(p, _)| *p)
+    }
+
+    /// The inside of a pane: without its title line and the line to its left.
+    pub fn inner(area: Rect) -> Rect {
+        let left = u16::from(area.width > 1);
+        let top = u16::from(area.height > 1);
+        Rect::new(area.x + left, area.y + top, area.width - left, area.height - top)
+    }
+
+    /// Rows inside a pane; 0 where it is not shown.
+    pub fn rows(&self, pane: Pane) -> usize {
+        self.pane(pane).map_or(0, |r| usize::from(Areas::inner(r).height))
+    }
+}
+
+/// Smallest size with a header and status lines.
+pub const COMPACT: (u16, u16) = (80, 24);
+/// Smallest size with all panes.
+pub const FULL: (u16, u16) = (120, 30);
+
+/// Cuts `n` rows off the top of an area.
+fn cut_top(area: &mut Rect, n: u16) -> Rect {
+    let n = n.min(area.height);
+    let top = Rect { height: n, ..*area };
+    area.y += n;
+    area.height -= n;
+    top
+}
+
+/// Cuts `n` rows off the bottom of an area.
+fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
+    let n = n.min(area.height);
+    area.height -= n;
+    Rect { y: area.y + area.height, height: n, ..*area }
+}
+
+/// The places for a screen of a size.
+pub fn areas((width, height): (u16, u16), focus: Pane) -> Areas {
+    let class = if width >= FULL.0 && height >= FULL.1 {
+        Class::Full
+    } else if width >= COMPACT.0 && height >= COMPACT.1 {
+        Class::Compact
+    } else {
+        Class::Tiny
+    };
+    let mut main = Rect::new(0, 0, width, height);
+    let mut out = Areas {
+        class,
+        header: Rect::ZERO,
+        phases: Rect::ZERO,
+        panes: Vec::new(),
+        summary: Rect::ZERO,
+        status: Rect::ZERO,
+        hints: Rect::ZERO,
+    };
+    if class == Class::Tiny {
+        if height >= 6 {
+            out.header = cut_top(&mut main, 1);
+        }
+        if height >= 10 {
+            out.phases = cut_top(&mut main, 1);
+        }
+        if height >= 4 {
+            out.status = cut_bottom(&mut main, 1);
+        }
+        out.panes.push((focus, main));
+        return out;
+    }
+    out.header = cut_top(&mut main, 1);
+    out.phases = cut_top(&mut main, 1);
+    out.hints = cut_bottom(&mut main, 1);
+    out.status = cut_bottom(&mut main, 1);
+    if class == Class::Compact {
+        if focus.is_ring() {
+            out.summary = cut_bottom(&mut main, 7);
+        }
+        out.panes.push((focus, main));
+        return out;
+    }
+    full(main, &mut out);
+    out
+}
+
+fn full(main: Rect, out: &mut Areas) {
+    let right_width = (main.width / 4).clamp(34, 52);
+    let left = Rect { width: main.width - right_width, ..main };
+    let mut right = Rect { x: left.right(), width: right_width, ..main };
+    let inspector_height = (main.height / 2).clamp(16, 20).min(main.height - 6);
+    let mut rings = left;
+    let inspector = cut_bottom(&mut rings, inspector_height);
+    // Tx has more to show than Rx.
+    let tx_width = rings.width * 53 / 100;
+    out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));
+    let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
+    out.panes.push((Pane::Rx, rx));
+    out.panes.push((Pane::Inspector, inspector));
+    out.panes.push((Pane::Marker, cut_top(&mut right, 7)));
+    let checks = cut_bottom(&mut right, (main.height / 5).max(5));
+    let memory = cut_bottom(&mut right, (main.height / 4).max(5));
+    out.panes.push((Pane::Events, right));
+    out.panes.push((Pane::Memory, memory));
+    out.panes.push((Pane::Checks, checks));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_gives_areas_inside_the_screen_that_do_not_overlap() {
+        for w in (1..=260).step_by(3) {
+            for h in 1..=90 {
+                for focus in [Pane::Tx, Pane::Inspector] {
+                    let a = areas((w, h), focus);
+                    let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
+                    all.extend([a.header, a.phases, a.summary, a.status, a.hints]);
+                    let screen = Rect::new(0, 0, w, h);
+                    let area: u32 = all.iter().map(|r| r.area()).sum();
+                    assert!(area <= screen.area(), "{w}x{h}");
+                    for r in &all {
+                        assert_eq!(r.intersection(screen).area(), r.area(), "{w}x{h} {r:?}");
+                    }
+                    assert!(a.pane(focus).is_some_and(|r| !r.is_empty()), "{w}x{h}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tab_visits_every_pane() {
+        let mut p = Pane::Tx;
+        for _ in 0..Pane::ALL.len() {
+            p = p.step(1);
+        }
+        assert_eq!(p, Pane::Tx);
+        assert_eq!(Pane::Tx.step(-1), Pane::Checks);
+    }
+}

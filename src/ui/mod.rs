@@ -1,0 +1,23 @@
+//! The screen: a model, a pure update, a view per pane, and a thin shell around them.
+//!
+//! [`update::update`] turns a message (key, mouse, resize) into changes of the [`Model`] and
+//! into [`Effect`]s; it does no I/O. The [`view`] draws a model into a buffer and changes
+//! nothing. [`shell::run`] owns the terminal and carries out the effects. Every key is a row
+//! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
+//! what that command does. The screen is described in `docs/screen.md`.
+
+pub mod keymap;
+pub mod layout;
+pub mod model;
+pub mod rows;
+pub mod seams;
+pub mod shell;
+pub mod theme;
+pub mod update;
+pub mod view;
+
+pub use layout::Pane;
+pub use model::{Model, Title};
+pub use shell::{Options, ScreenError, check_terminal, run};
+pub use theme::Theme;
+pub use update::{Effect, Message};

@@ -1,0 +1,598 @@
+//! Everything that the screen knows: the session, where the user looks, and what was worked
+//! out from both for drawing.
+
+use super::layout::{self, Areas, Pane};
+use super::theme::Theme;
+use crate::diag::{Diagnostic, Severity};
+use crate::engine::command::{Command, Loc};
+use crate::engine::program::QueueId;
+use crate::engine::ring::{Event, EventKind, Life, Machine, life};
+use crate::engine::session::{Progress, Session, queue_of};
+use crate::udma::{DESC_BYTES, Desc, Dir, Word};
+use std::ops::ControlFlow;
+use tui_input::Input;
+
+/// Events looked ahead, to know the end of a short run and what changes the marker.
+pub const LOOK_AHEAD: u64 = 1 << 14;
+/// Equal slots in a row that are folded at most into one line.
+const MAX_FOLD: u64 = 1 << 10;
+/// Equal slots in a row that are worth folding.
+const MIN_FOLD: u64 = 3;
+/// Lines of history kept.
+const MAX_HISTORY: usize = 1000;
+
+/// What is on the screen: the file, and what was said when it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Title {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Findings made while reading; shown among the checks.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Where the user looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selection {
+    /// Slot, the same in both rings.
+    pub slot: u64,
+    /// Which of its two descriptors is inspected.
+    pub dir: Dir,
+    /// Word of the descriptor, by its place among the words of its view.
+    pub word: usize,
+    /// Bit of that word.
+    pub bit: u8,
+}
+
+/// The command line while it is open.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// What is typed.
+    pub input: Input,
+    /// Place in the history, counted from its end; 0 is the line being typed.
+    pub back: usize,
+    /// The line that was being typed before the history was asked.
+    pub kept: String,
+    /// Why the line was refused.
+    pub error: Option<Diagnostic>,
+    /// What could complete it.
+    pub candidates: Vec<String>,
+}
+
+/// A text over the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Popup {
+    /// Keys and commands.
+    Help,
+    /// The answer of a command.
+    Output(Vec<String>),
+}
+
+/// The newest answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// One line.
+    pub text: String,
+    /// How it is meant; none for a plain answer.
+    pub severity: Option<Severity>,
+}
+
+/// A line of the ring panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingLine {
+    /// A slot.
+    Slot(u64),
+    /// Equal slots of no interest: first, how many, their lives on Tx and Rx.
+    Fold(u64, u64, Life, Life),
+}
+
+impl RingLine {
+    fn end(self) -> u64 {
+        match self {
+            RingLine::Slot(s) => s + 1,
+            RingLine::Fold(s, n, ..) => s + n,
+        }
+    }
+}
+
+/// What changes the marker's polled word next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkerNews {
+    /// This event.
+    By(Event),
+    /// Nothing within so many events.
+    NotWithin(u64),
+    /// Nothing up to the end of the run.
+    Never,
+}
+
+/// Worked out after each message, so that drawing only reads.
+#[derive(Debug, Clone)]
+pub struct Derived {
+    /// Places of everything.
+    pub areas: Areas,
+    /// Lines of the ring panes.
+    pub ring: Vec<RingLine>,
+    /// Events of the events pane.
+    pub events: Vec<Event>,
+    /// The event that comes next.
+    pub next: Option<Event>,
+    /// What changes the marker next, seen from an event on.
+    pub marker: (u64, Option<QueueId>, MarkerNews),
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// The session.
+    pub session: Session,
+    /// File and notes.
+    pub title: Title,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The pane that keys go to.
+    pub focus: Pane,
+    /// The selected slot and bit.
+    pub selection: Selection,
+    /// First slot shown.
+    pub ring_top: u64,
+    /// Equal slots are folded.
+    pub fold: bool,
+    /// The selection goes where the newest event was.
+    pub follow: bool,
+    /// Selected event.
+    pub event_cursor: u64,
+    /// First event shown.
+    pub event_top: u64,
+    /// Rows by which the memory pane is scrolled.
+    pub memory_rows: i64,
+    /// Selected finding, counted from the newest.
+    pub check_cursor: usize,
+    /// The command line, while it is open.
+    pub line: Option<CommandLine>,
+    /// Lines entered before, oldest first.
+    pub history: Vec<String>,
+    /// A text over the screen, and how far it is scrolled.
+    pub popup: Option<(Popup, usize)>,
+    /// The newest answer.
+    pub said: Option<Said>,
+    /// A command runs: where it is.
+    pub running: Option<Progress>,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// For drawing.
+    pub derived: Derived,
+}
+
+/// The descriptor in a slot of a state, and what the slot is at.
+pub fn slot_in(m: &Machine, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, Life)> {
+    let q = m.queue(id)?;
+    let ring = q.ring(dir);
+    if index >= ring.size {
+        return None;
+    }
+    let mut bytes = [0; DESC_BYTES];
+    m.memory.read(ring.slot_addr(index), &mut bytes);
+    let desc = Desc::from_bytes(&bytes);
+    Some((desc, life::of(q, dir, index, !desc.is_zero())))
+}
+
+impl Model {
+    /// A model at the session's position.
+    pub fn new(mut session: Session, title: Title, theme: Theme, size: (u16, u16)) -> Model {
+        // A short run is walked once, so that its end is known.
+        session.state_at(session.position() + LOOK_AHEAD);
+        let focus = Pane::Tx;
+        let derived = Derived {
+            areas: layout::areas(size, focus),
+            ring: Vec::new(),
+            events: Vec::new(),
+            next: None,
+            marker: (0, None, MarkerNews::NotWithin(0)),
+        };
+        let mut model = Model {
+            event_cursor: session.position(),
+            session,
+            title,
+            size,
+            focus,
+            selection: Selection { slot: 0, dir: Dir::Tx, word: 0, bit: 0 },
+            ring_top: 0,
+            fold: true,
+            follow: true,
+            event_top: 1,
+            memory_rows: 0,
+            check_cursor: 0,
+            line: None,
+            history: Vec::new(),
+            popup: None,
+            said: None,
+            running: None,
+            theme,
+            derived,
+        };
+        model.after_move();
+        model.prepare();
+        model
+    }
+
+    /// The selected queue.
+    pub fn queue(&self) -> Option<QueueId> {
+        self.session.selected()
+    }
+
+    /// Slots of a ring of the selected queue.
+    pub fn ring_size(&self, dir: Dir) -> u64 {
+        let q = self.queue().and_then(|id| self.session.machine().queue(id));
+        q.map_or(0, |q| q.ring(dir).size)
+    }
+
+    /// Slots of the longer ring of the selected queue.
+    pub fn slots(&self) -> u64 {
+        Dir::BOTH.into_iter().map(|d| self.ring_size(d)).max().unwrap_or(0)
+    }
+
+    /// A slot of the selected queue, now.
+    pub fn slot(&self, dir: Dir, index: u64) -> Option<(Desc, Life)> {
+        slot_in(self.session.machine(), self.queue()?, dir, index)
+    }
+
+    /// Whether a slot is not as it was at the last stop.
+    pub fn slot_changed(&self, dir: Dir, index: u64) -> bool {
+        let before = self.queue().and_then(|id| slot_in(self.session.before(), id, dir, index));
+        self.slot(dir, index) != before
+    }
+
+    /// The selected descriptor.
+    pub fn desc(&self) -> Option<(Desc, Life)> {
+        self.slot(self.selection.dir, self.selection.slot)
+    }
+
+    /// Words of the selected descriptor's view.
+    pub fn words(&self) -> &'static [Word] {
+        let desc = self.desc().map(|d| d.0).unwrap_or_default();
+        Word::of(desc.view(self.selection.dir))
+    }
+
+    /// The selected word and bit.
+    pub fn bit(&self) -> (Word, u8) {
+        let words = self.words();
+        let word = words[self.selection.word.min(words.len() - 1)];
+        (word, self.selection.bit.min(word.bits() - 1))
+    }
+
+    /// The number of the stop at a slot of the selected queue, and whether it is heeded.
+    pub fn stop_at(&self, dir: Dir, slot: u64) -> Option<(u64, bool)> {
+        let here = self.queue()?;
+        let stop = self.session.stops().iter().find(|s| match &s.loc {
+            Loc::Slots { queue, dir: d, first, last } => {
+                *d == dir
+                    && (*first..=*last).contains(&slot)
+                    && queue_of(&self.session, queue).is_ok_and(|id| id == here)
+            }
+            _ => false,
+        })?;
+        Some((stop.number, stop.enabled))
+    }
+
+    /// Findings, newest first: those of reading the file come last.
+    pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.session.machine().findings.iter().rev().chain(self.title.notes.iter().rev())
+    }
+
+    /// Carries out a command. `watch` sees the screen as it was, and can cancel.
+    ///
+    /// # Errors
+    /// The command's diagnostic, which is not yet shown.
+    pub fn run(
+        &mut self,
+        command: &Command,
+        watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
+    ) -> Result<bool, Diagnostic> {
+        let help = match command {
+            Command::Help(name) => Some(name.as_deref()),
+            _ => None,
+        };
+        if let Some(name) = help {
+            self.help(name);
+            return Ok(false);
+        }
+        // The session runs apart from the model, which `watch` draws meanwhile.
+        let mut session = self.session.clone();
+        let outcome = session.execute_with(command, &mut |p| watch(self, p))?;
+        self.session = session;
+        if outcome.quit {
+            return Ok(true);
+        }
+        if matches!(command, Command::Source(_)) {
+            self.say("a script is run by `run --script`, not on the screen", Some(Severity::Note));
+        } else if self.is_travel(command) {
+            // The first line gives a reason only where there are more than the two of `where`.
+            let why = (outcome.lines.len() > 2).then(|| outcome.lines[0].clone());
+            self.said = why.map(|text| Said { text, severity: None });
+            self.after_move();
+        } else {
+            match outcome.lines.as_slice() {
+                [] => self.said = None,
+                [one] => self.say(one.clone(), None),
+                many => self.popup = Some((Popup::Output(many.to_vec()), 0)),
+            }
+        }
+        self.prepare();
+        Ok(false)
+    }
+
+    fn is_travel(&self, command: &Command) -> bool {
+        matches!(
+            command,
+            Command::Step { .. }
+                | Command::Next { .. }
+                | Command::Continue { .. }
+                | Command::Until { .. }
+                | Command::Finish { .. }
+                | Command::Doorbell { .. }
+                | Command::Goto(_)
+                | Command::Restart
+        )
+    }
+
+    /// Shows an answer on the status line.
+    pub fn say(&mut self, text: impl Into<String>, severity: Option<Severity>) {
+        self.said = Some(Said { text: text.into(), severity });
+    }
+
+    /// Shows a refusal: in the command line where that is open, else on the status line.
+    pub fn refuse(&mut self, d: Diagnostic) {
+        match &mut self.line {
+            Some(line) => line.error = Some(d),
+            None => {
+                let help = d.help.as_deref().map(|h| format!("; {h}")).unwrap_or_default();
+                let text = format!("{}[{}]: {}{help}", d.severity, d.code, d.message);
+                self.say(text, Some(d.severity));
+            }
+        }
+    }
+
+    fn help(&mut self, name: Option<&str>) {
+        let Some(name) = name else {
+            self.popup = Some((Popup::Help, 0));
+            return;
+        };
+        match crate::engine::command::find(name) {
+            Ok(c) => {
+                let mut lines = vec![format!("{} {}", c.name, c.usage), c.summary.to_owned()];
+                lines.extend((!c.detail.is_empty()).then(|| c.detail.to_owned()));
+                if !c.aliases.is_empty() {
+                    lines.push(format!("short: {}", c.aliases.join(", ")));
+                }
+                self.popup = Some((Popup::Output(lines), 0));
+            }
+            Err(_) => self.refuse(Diagnostic::new("S001", format!("no command `{name}`"))),
+        }
+    }
+
+    /// Keeps a line of the command line.
+    pub fn remember(&mut self, line: &str) {
+        if self.history.last().is_none_or(|l| l != line) {
+            self.history.push(line.to_owned());
+        }
+        if self.history.len() > MAX_HISTORY {
+            self.history.remove(0);
+        }
+    }
+
+    /// After the position changed: the event cursor, and the selection where it follows.
+    pub fn after_move(&mut self) {
+        self.event_cursor = self.session.position();
+        self.check_cursor = 0;
+        let rows = self.derived.areas.rows(Pane::Events).max(3) as u64;
+        self.event_top = self.event_cursor.saturating_sub(rows * 2 / 3).max(1);
+        if !self.follow {
+            return;
+        }
+        let Some(e) = self.session.last_event() else {
+            self.select_slot(None, 0);
+            return;
+        };
+        if let Some((dir, slot)) = slot_of(&e, self.queue()) {
+            self.select_slot(dir, slot);
+        }
+    }
+
+    /// Selects a slot; without a direction the selected one stays.
+    pub fn select_slot(&mut self, dir: Option<Dir>, slot: u64) {
+        if slot != self.selection.slot || dir.is_some_and(|d| d != self.selection.dir) {
+            self.memory_rows = 0;
+        }
+        self.selection.slot = slot.min(self.slots().saturating_sub(1));
+        if let Some(dir) = dir {
+            self.selection.dir = dir;
+            // Where a ring has the focus it is the ring of the selection.
+            if self.focus.is_ring() {
+                self.focus = if dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
+            }
+        }
+    }
+
+    /// Works out what drawing needs. Called after every message.
+    pub fn prepare(&mut self) {
+        self.derived.areas = layout::areas(self.size, self.focus);
+        self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
+        self.derived.next = self.session.next_event();
+        self.prepare_ring();
+        self.prepare_events();
+        self.prepare_marker();
+    }
+
+    fn prepare_events(&mut self) {
+        let rows = self.derived.areas.rows(Pane::Events).max(1) as u64;
+        self.event_cursor = self.event_cursor.min(self.session.end().unwrap_or(u64::MAX));
+        // Event 0, the start, has no line of its own.
+        let cursor = self.event_cursor.max(1);
+        if cursor < self.event_top {
+            self.event_top = cursor;
+        } else if cursor >= self.event_top + rows {
+            self.event_top = cursor + 1 - rows;
+        }
+        self.derived.events = if self.derived.areas.pane(Pane::Events).is_some() {
+            self.session.events(self.event_top, self.event_top + rows)
+        } else {
+            Vec::new()
+        };
+    }
+
+    fn prepare_marker(&mut self) {
+        let here = self.session.position();
+        let queue = self.queue();
+        let (from, of, news) = self.derived.marker;
+        let holds = match news {
+            MarkerNews::By(e) => from <= here && here < e.n,
+            MarkerNews::Never => from <= here,
+            MarkerNews::NotWithin(n) => from == here && n > 0,
+        };
+        if of == queue && holds {
+            return;
+        }
+        let news = queue.map_or(MarkerNews::Never, |id| self.marker_news(id));
+        self.derived.marker = (here, queue, news);
+    }
+
+    /// Runs ahead on a copy until the polled word changes.
+    fn marker_news(&self, id: QueueId) -> MarkerNews {
+        let program = self.session.program();
+        let mut m = self.session.machine().clone();
+        for _ in 0..LOOK_AHEAD {
+            let Some(step) = m.step(program) else { return MarkerNews::Never };
+            let Some(word) = m.queue(id).map(|q| q.marker.wrapping_add(4)) else {
+                return MarkerNews::Never;
+            };
+            let writes = step.event.kind.access().is_some_and(|(addr, len, written)| {
+                written && addr < word.wrapping_add(4) && word < addr.saturating_add(len)
+            });
+            if writes {
+                return MarkerNews::By(step.event);
+            }
+        }
+        MarkerNews::NotWithin(LOOK_AHEAD)
+    }
+
+    /// Lines of the ring panes: from the first slot shown on, the selected one among them.
+    fn prepare_ring(&mut self) {
+        let areas = &self.derived.areas;
+        let ring = [Pane::Tx, Pane::Rx].into_iter().map(|p| areas.rows(p)).max();
+        // A line of headings is on top.
+        let rows = ring.unwrap_or(0).saturating_sub(1).max(1);
+        let selected = self.selection.slot;
+        self.ring_top = self.ring_top.min(selected);
+        let mut lines = self.ring_lines(self.ring_top, rows);
+        let shown = lines.iter().any(|l| *l == RingLine::Slot(selected));
+        if !shown && self.slots() > 0 {
+            // The selection goes to the last third; lines before it are found backwards.
+            self.ring_top = self.top_before(selected, rows.saturating_sub(1) * 2 / 3);
+            lines = self.ring_lines(self.ring_top, rows);
+        }
+        self.derived.ring = lines;
+    }
+
+    fn ring_lines(&self, from: u64, rows: usize) -> Vec<RingLine> {
+        let mut out = Vec::new();
+        let (mut at, size) = (from, self.slots());
+        while out.len() < rows && at < size {
+            let line = self.line_from(at);
+            at = line.end();
+            out.push(line);
+        }
+        out
+    }
+
+    /// The line that begins with a slot.
+    fn line_from(&self, slot: u64) -> RingLine {
+        let Some((tx, rx)) = self.dull(slot) else { return RingLine::Slot(slot) };
+        let mut n = 1;
+        while n < MAX_FOLD && self.dull(slot + n) == Some((tx, rx)) {
+            n += 1;
+        }
+        if n >= MIN_FOLD { RingLine::Fold(slot, n, tx, rx) } else { RingLine::Slot(slot) }
+    }
+
+    /// The first slot to show so that `slot` comes after `lines` lines.
+    fn top_before(&self, slot: u64, lines: usize) -> u64 {
+        let mut at = slot;
+        for _ in 0..lines {
+            if at == 0 {
+                break;
+            }
+            let mut n = 1;
+            if let Some(kind) = self.dull(at - 1) {
+                while n < MAX_FOLD && n < at && self.dull(at - 1 - n) == Some(kind) {
+                    n += 1;
+                }
+                if n < MIN_FOLD {
+                    n = 1;
+                }
+            }
+            at -= n;
+        }
+        at
+    }
+
+    /// The lives of a slot on both rings where nothing about it is worth a line.
+    fn dull(&self, slot: u64) -> Option<(Life, Life)> {
+        if !self.fold || slot == self.selection.slot || slot >= self.slots() {
+            return None;
+        }
+        let one = |dir| match self.slot(dir, slot) {
+            Some((_, life)) => {
+                let dull = matches!(
+                    life,
+                    Life::NeverWritten | Life::Stale | Life::Guard | Life::Acked | Life::Retired
+                ) && !self.slot_changed(dir, slot)
+                    && self.stop_at(dir, slot).is_none()
+                    && self.cursors(dir, slot).is_empty();
+                dull.then_some(life)
+            }
+            None => Some(Life::NeverWritten),
+        };
+        Some((one(Dir::Tx)?, one(Dir::Rx)?))
+    }
+
+    /// Which cursors stand at a slot: the engine's head, its tail, the driver's next slot.
+    pub fn cursors(&self, dir: Dir, slot: u64) -> Vec<RingCursor> {
+        let q = self.queue().and_then(|id| self.session.machine().queue(id));
+        let Some(q) = q.filter(|q| q.ready) else { return Vec::new() };
+        let (sw, hw) = (q.sw(dir), q.hw(dir));
+        let all = [
+            (RingCursor::Head, hw.slot(hw.retired)),
+            (RingCursor::Tail, hw.slot(hw.posted)),
+            (RingCursor::Next, u64::from(sw.next_desc_idx)),
+        ];
+        all.into_iter().filter(|c| c.1 == slot).map(|c| c.0).collect()
+    }
+}
+
+/// A cursor of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RingCursor {
+    /// Where the engine retires next.
+    Head,
+    /// Up to where doorbells have posted.
+    Tail,
+    /// The slot that the driver hands out next.
+    Next,
+}
+
+/// The slot of a queue that an event is about.
+fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<(Option<Dir>, u64)> {
+    if e.queue() != queue {
+        return None;
+    }
+    match e.kind {
+        EventKind::Stage { tx, .. } => Some((None, tx.slot)),
+        EventKind::CopyIn { dir, slot, .. }
+        | EventKind::Fetch { dir, slot, .. }
+        | EventKind::Fault { dir, slot, .. } => Some((Some(dir), slot)),
+        EventKind::Read { slot, .. } | EventKind::Stall { slot, .. } => Some((Some(Dir::Tx), slot)),
+        EventKind::Visible { slot, .. } => Some((Some(Dir::Rx), slot)),
+        EventKind::Retire { tx, rx, .. } => Some((None, tx.or(rx)?)),
+        _ => None,
+    }
+}

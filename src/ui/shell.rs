@@ -1,0 +1,319 @@
+//! The shell around the pure part: the terminal, its input, signals.
+//!
+//! Input has a thread of its own, signals another; both send to one channel on which the main
+//! thread sleeps, so that idling costs nothing. It draws only after something came. The
+//! terminal is restored on every way out: return, error, panic, SIGTERM, SIGHUP, SIGINT, and
+//! while suspended.
+
+use super::model::{Model, Title};
+use super::theme::Theme;
+use super::update::{Effect, Message, finish, update};
+use super::view;
+use crate::diag::Diagnostic;
+use crate::engine::command::Command;
+use crate::engine::session::{Progress, Session};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+    KeyCode, KeyModifiers,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Stdout};
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How the screen is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Take the mouse (the terminal's own selection then needs Shift).
+    pub mouse: bool,
+}
+
+impl Options {
+    /// What the environment asks for.
+    pub fn from_env() -> Options {
+        Options { theme: Theme::from_env(|name| std::env::var(name).ok()), mouse: true }
+    }
+}
+
+/// Why the screen could not be shown or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    /// There is no terminal to show it on.
+    #[error("{}", .0.message)]
+    Refused(Box<Diagnostic>),
+    /// The terminal failed.
+    #[error("terminal: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Time between two pictures of a command that runs long.
+const FRAME: Duration = Duration::from_millis(50);
+
+/// Refuses to show the screen where there is no terminal.
+///
+/// # Errors
+/// S011, with what to do instead.
+pub fn check_terminal() -> Result<(), Diagnostic> {
+    let missing = match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
+        (true, true) => return Ok(()),
+        (false, _) => "standard input",
+        (true, false) => "standard output",
+    };
+    Err(Diagnostic::new("S011", format!("the screen needs a terminal, and {missing} is none"))
+        .help("without a terminal use `dmadbg run FILE --script S`, or `dmadbg decode FILE`"))
+}
+
+/// Shows the screen until the user leaves.
+///
+/// # Errors
+/// No terminal, or a terminal that fails.
+pub fn run(session: Session, title: Title, options: Options) -> Result<(), ScreenError> {
+    check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
+    let guard = Guard::new(options.mouse)?;
+    let (sender, receiver) = channel();
+    let signals = listen(sender)?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+    wipe(&mut terminal)?;
+    let size = terminal.size()?;
+    let mut model = Model::new(session, title, options.theme, (size.width, size.height));
+    model.prepare();
+    let mut shell =
+        Shell { terminal, receiver, pending: VecDeque::new(), mouse: options.mouse, signal: None };
+    let result = shell.run(&mut model);
+    let signal = shell.signal;
+    signals.close();
+    drop(guard);
+    result?;
+    if let Some(signal) = signal {
+        // The terminal is restored; now end as the signal would have.
+        emulate_default_handler(signal)?;
+    }
+    Ok(())
+}
+
+/// Clears the screen, so that the next picture is drawn whole. ratatui's own `clear` asks the
+/// terminal for its cursor, and a terminal that does not answer would end the program.
+fn wipe(terminal: &mut Terminal<CrosstermBackend<Stdout>>) -> io::Result<()> {
+    let size = terminal.size()?;
+    terminal.resize(Rect::new(0, 0, size.width, size.height))
+}
+
+/// What comes in.
+enum Incoming {
+    Event(Event),
+    Signal(i32),
+    /// The terminal is gone.
+    Gone,
+}
+
+/// Starts the threads that listen to the terminal and to signals.
+fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+    let handle = signals.handle();
+    let to = sender.clone();
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            if to.send(Incoming::Signal(signal)).is_err() {
+                break;
+            }
+        }
+    })?;
+    std::thread::Builder::new().name("input".into()).spawn(move || {
+        loop {
+            let (message, last) = match crossterm::event::read() {
+                Ok(e) => (Incoming::Event(e), false),
+                Err(_) => (Incoming::Gone, true),
+            };
+            if sender.send(message).is_err() || last {
+                break;
+            }
+        }
+    })?;
+    Ok(handle)
+}
+
+struct Shell {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    receiver: Receiver<Incoming>,
+    /// What came in while a command ran.
+    pending: VecDeque<Incoming>,
+    mouse: bool,
+    /// The signal that ends the program.
+    signal: Option<i32>,
+}
+
+impl Shell {
+    fn run(&mut self, model: &mut Model) -> io::Result<()> {
+        self.draw(model)?;
+        loop {
+            // Sleep until something comes, then take all that is there.
+            let first = match self.pending.pop_front() {
+                Some(i) => i,
+                None => match self.receiver.recv() {
+                    Ok(i) => i,
+                    Err(_) => return Ok(()),
+                },
+            };
+            let mut next = Some(first);
+            while let Some(incoming) = next {
+                if !self.take(model, incoming)? {
+                    return Ok(());
+                }
+                next = self.pending.pop_front().or_else(|| self.receiver.try_recv().ok());
+            }
+            self.draw(model)?;
+        }
+    }
+
+    /// Handles one thing that came in; false means leave.
+    fn take(&mut self, model: &mut Model, incoming: Incoming) -> io::Result<bool> {
+        let message = match incoming {
+            Incoming::Gone => return Ok(false),
+            Incoming::Signal(SIGTSTP) => {
+                self.suspend(model)?;
+                return Ok(true);
+            }
+            Incoming::Signal(SIGCONT) => {
+                wipe(&mut self.terminal)?;
+                return Ok(true);
+            }
+            Incoming::Signal(signal) => {
+                self.signal = Some(signal);
+                return Ok(false);
+            }
+            Incoming::Event(Event::Key(e)) => Message::Key(e),
+            Incoming::Event(Event::Mouse(e)) => Message::Mouse(e),
+            Incoming::Event(Event::Resize(w, h)) => Message::Resize(w, h),
+            Incoming::Event(Event::Paste(text)) => Message::Paste(text),
+            Incoming::Event(_) => return Ok(true),
+        };
+        for effect in update(model, message) {
+            match effect {
+                Effect::Quit => return Ok(false),
+                Effect::Run(command) => {
+                    if self.execute(model, &command) {
+                        return Ok(false);
+                    }
+                }
+                Effect::Suspend => self.suspend(model)?,
+                Effect::Redraw => wipe(&mut self.terminal)?,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
+    fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
+        let mut drawn = Instant::now();
+        finish(model, command, &mut |old: &Model, p: Progress| {
+            while let Ok(i) = self.receiver.try_recv() {
+                let cancels = match &i {
+                    Incoming::Event(Event::Key(k)) => {
+                        k.code == KeyCode::Esc
+                            || k.code == KeyCode::Char('c')
+                                && k.modifiers.contains(KeyModifiers::CONTROL)
+                    }
+                    Incoming::Signal(SIGTERM | SIGHUP | SIGINT) | Incoming::Gone => {
+                        self.pending.push_back(i);
+                        return ControlFlow::Break(());
+                    }
+                    _ => false,
+                };
+                if cancels {
+                    return ControlFlow::Break(());
+                }
+                self.pending.push_back(i);
+            }
+            if drawn.elapsed() >= FRAME {
+                drawn = Instant::now();
+                let mut picture = old.clone();
+                picture.running = Some(p);
+                picture.line = None;
+                if self.draw(&picture).is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn draw(&mut self, model: &Model) -> io::Result<()> {
+        crossterm::execute!(io::stdout(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| {
+            if let Some(cursor) = view::draw(model, frame.buffer_mut()) {
+                frame.set_cursor_position(cursor);
+            }
+        })?;
+        crossterm::execute!(io::stdout(), EndSynchronizedUpdate)
+    }
+
+    /// Gives the terminal back and stops; goes on here when continued.
+    fn suspend(&mut self, model: &mut Model) -> io::Result<()> {
+        restore();
+        emulate_default_handler(SIGTSTP)?;
+        prepare(self.mouse)?;
+        wipe(&mut self.terminal)?;
+        let size = self.terminal.size()?;
+        update(model, Message::Resize(size.width, size.height));
+        Ok(())
+    }
+}
+
+/// Owns the state of the terminal: restores it when dropped.
+struct Guard;
+
+impl Guard {
+    fn new(mouse: bool) -> io::Result<Guard> {
+        let old = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            restore();
+            old(info);
+        }));
+        let guard = Guard;
+        prepare(mouse)?;
+        Ok(guard)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn prepare(mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    let mut out = io::stdout();
+    crossterm::execute!(out, EnterAlternateScreen, EnableBracketedPaste)?;
+    if mouse {
+        crossterm::execute!(out, EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// Puts the terminal back as it was. Errors are of no use here: it may be gone.
+fn restore() {
+    let mut out = io::stdout();
+    let _ = crossterm::execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        crossterm::cursor::Show
+    );
+    let _ = disable_raw_mode();
+}

@@ -1,0 +1,228 @@
+//! Colours and glyphs. One colour per life and per phase, the same in every pane; a glyph,
+//! a word or a modifier says the same, so that nothing is lost without colour.
+
+use crate::diag::Severity;
+use crate::engine::ring::{Life, Phase};
+use ratatui::style::{Color, Modifier, Style};
+
+/// Which colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Palette {
+    /// For a dark background.
+    #[default]
+    Dark,
+    /// For a light background.
+    Light,
+    /// None: modifiers and glyphs only (`NO_COLOR`).
+    Plain,
+}
+
+impl Palette {
+    /// The one after it, for the key that changes it.
+    #[must_use]
+    pub fn next(self) -> Palette {
+        match self {
+            Palette::Dark => Palette::Light,
+            Palette::Light => Palette::Plain,
+            Palette::Plain => Palette::Dark,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Palette::Dark => "dark",
+            Palette::Light => "light",
+            Palette::Plain => "no colour",
+        }
+    }
+}
+
+/// How the screen looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Theme {
+    /// Colours.
+    pub palette: Palette,
+    /// Only ASCII glyphs.
+    pub ascii: bool,
+}
+
+impl Theme {
+    /// The theme that an environment asks for: `NO_COLOR` not empty, and a locale that is
+    /// not UTF-8.
+    pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Theme {
+        let set = |name: &str| var(name).filter(|v| !v.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+        let utf8 = locale.is_some_and(|l| {
+            let l = l.to_ascii_lowercase();
+            l.contains("utf-8") || l.contains("utf8")
+        });
+        let palette = if set("NO_COLOR").is_some() { Palette::Plain } else { Palette::Dark };
+        Theme { palette, ascii: !utf8 }
+    }
+
+    /// The same theme with colours, or without any.
+    #[must_use]
+    pub fn coloured(self, on: bool) -> Theme {
+        let palette = match (on, self.palette) {
+            (false, _) => Palette::Plain,
+            (true, Palette::Plain) => Palette::Dark,
+            (true, other) => other,
+        };
+        Theme { palette, ..self }
+    }
+
+    fn fg(self, dark: Color, light: Color) -> Style {
+        match self.palette {
+            Palette::Dark => Style::new().fg(dark),
+            Palette::Light => Style::new().fg(light),
+            Palette::Plain => Style::new(),
+        }
+    }
+
+    /// A phase of the host's cycle.
+    pub fn phase(self, phase: Phase) -> Style {
+        match phase {
+            Phase::Stage => self.fg(Color::Cyan, Color::Blue),
+            Phase::Trigger => self.fg(Color::Blue, Color::Blue),
+            Phase::Doorbell => self.fg(Color::Yellow, Color::Indexed(130)),
+            Phase::Poll => self.fg(Color::Magenta, Color::Magenta),
+            Phase::Ack => self.fg(Color::Green, Color::Indexed(28)),
+        }
+    }
+
+    /// The life of a slot: the colour of the phase that it belongs to.
+    pub fn life(self, life: Life) -> Style {
+        match (life, life.phase()) {
+            (Life::Faulted, _) => self.error(),
+            (Life::Guard | Life::Stale | Life::NeverWritten, _) => self.dim(),
+            (Life::Fetched | Life::Visible, Some(p)) => self.phase(p).add_modifier(Modifier::BOLD),
+            (_, Some(p)) => self.phase(p),
+            (_, None) => self.text(),
+        }
+    }
+
+    /// A severity.
+    pub fn severity(self, s: Severity) -> Style {
+        match s {
+            Severity::Error => self.error(),
+            Severity::Warning => self.fg(Color::Yellow, Color::Indexed(130)),
+            Severity::Note => self.fg(Color::Cyan, Color::Blue),
+        }
+    }
+
+    /// Plain text.
+    pub fn text(self) -> Style {
+        Style::new()
+    }
+
+    /// Text of less weight.
+    pub fn dim(self) -> Style {
+        match self.palette {
+            Palette::Plain => Style::new().add_modifier(Modifier::DIM),
+            Palette::Dark => Style::new().fg(Color::Indexed(245)),
+            Palette::Light => Style::new().fg(Color::Indexed(243)),
+        }
+    }
+
+    /// Text of more weight.
+    pub fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// Errors and faults.
+    pub fn error(self) -> Style {
+        self.fg(Color::LightRed, Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    /// Something good: the marker has flipped.
+    pub fn good(self) -> Style {
+        self.fg(Color::LightGreen, Color::Indexed(28)).add_modifier(Modifier::BOLD)
+    }
+
+    /// Where the user or the run stands: cursors, keys.
+    pub fn accent(self) -> Style {
+        self.fg(Color::LightCyan, Color::Blue).add_modifier(Modifier::BOLD)
+    }
+
+    /// What changed since the last stop; a star stands beside it.
+    pub fn changed(self, base: Style) -> Style {
+        let base = match self.palette {
+            Palette::Dark => base.bg(Color::Indexed(236)),
+            Palette::Light => base.bg(Color::Indexed(230)),
+            Palette::Plain => base,
+        };
+        base.add_modifier(Modifier::BOLD)
+    }
+
+    /// A changed byte or value inside a line: there is no room for a star, so it is underlined.
+    pub fn changed_value(self, base: Style) -> Style {
+        self.changed(base).add_modifier(Modifier::UNDERLINED)
+    }
+
+    /// The selected row.
+    pub fn selected(self, base: Style) -> Style {
+        match self.palette {
+            Palette::Dark => base.bg(Color::Indexed(24)),
+            Palette::Light => base.bg(Color::Indexed(153)),
+            Palette::Plain => base.add_modifier(Modifier::REVERSED),
+        }
+    }
+
+    /// The selected bit, field, digit or byte.
+    pub fn lit(self, base: Style) -> Style {
+        base.add_modifier(Modifier::REVERSED)
+    }
+
+    /// Lines between panes.
+    pub fn border(self) -> Style {
+        match self.palette {
+            Palette::Plain => Style::new(),
+            Palette::Dark => Style::new().fg(Color::Indexed(240)),
+            Palette::Light => Style::new().fg(Color::Indexed(248)),
+        }
+    }
+
+    /// A pane's title.
+    pub fn title(self, focused: bool) -> Style {
+        if focused { self.accent().add_modifier(Modifier::REVERSED) } else { self.strong() }
+    }
+
+    /// The mark of a cursor.
+    pub fn cursor(self) -> char {
+        if self.ascii { '>' } else { '▶' }
+    }
+
+    /// Horizontal and vertical line.
+    pub fn lines(self) -> (char, char) {
+        if self.ascii { ('-', '|') } else { ('─', '│') }
+    }
+
+    /// The line between two phases, passed or to come.
+    pub fn track(self, passed: bool) -> &'static str {
+        match (self.ascii, passed) {
+            (false, true) => "━━",
+            (false, false) => "──",
+            (true, true) => "==",
+            (true, false) => "--",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_decides_about_colours_and_glyphs() {
+        let env = |pairs: &'static [(&'static str, &'static str)]| {
+            Theme::from_env(move |n| pairs.iter().find(|p| p.0 == n).map(|p| p.1.to_owned()))
+        };
+        assert_eq!(env(&[("LANG", "en_US.UTF-8")]), Theme::default());
+        assert!(env(&[("LANG", "C")]).ascii);
+        assert!(env(&[("LC_ALL", "C"), ("LANG", "de_DE.utf8")]).ascii);
+        assert!(!env(&[("LC_ALL", ""), ("LANG", "de_DE.utf8")]).ascii);
+        assert_eq!(env(&[("NO_COLOR", "1")]).palette, Palette::Plain);
+        assert_eq!(env(&[("NO_COLOR", "")]).palette, Palette::Dark);
+    }
+}

@@ -1,0 +1,426 @@
+//! Messages to the model. Pure: what has to be done outside comes back as effects.
+
+use super::keymap::{self, Action, Does, Key, Mode};
+use super::layout::{Areas, Pane};
+use super::model::{CommandLine, Model, Popup};
+use super::rows::Hit;
+use super::{seams, view};
+use crate::diag::Severity;
+use crate::engine::command::Command;
+use crate::script;
+use crate::udma::Dir;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use tui_input::{Input, InputRequest};
+
+/// What happens to the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// A key.
+    Key(KeyEvent),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// A new size: columns, rows.
+    Resize(u16, u16),
+    /// Text pasted.
+    Paste(String),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Run a command ([`Model::run`]); it may take long.
+    Run(Command),
+    /// Leave.
+    Quit,
+    /// Stop the process until it is continued.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+}
+
+/// Lines that the wheel moves.
+const WHEEL: i64 = 3;
+
+/// Changes the model by a message.
+pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    let effects = match message {
+        Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
+        Message::Key(_) => Vec::new(),
+        Message::Mouse(e) => mouse(model, e),
+        Message::Resize(w, h) => {
+            model.size = (w, h);
+            Vec::new()
+        }
+        Message::Paste(text) => {
+            if let Some(line) = &mut model.line {
+                for c in text.chars().filter(|c| !c.is_control()).take(4096) {
+                    line.input.handle(InputRequest::InsertChar(c));
+                }
+                line.error = None;
+            }
+            Vec::new()
+        }
+    };
+    model.prepare();
+    effects
+}
+
+/// Changes the model and carries out what needs no outside, to the end. False means leave.
+/// For tests and for programs without a terminal.
+pub fn update_all(model: &mut Model, message: Message) -> bool {
+    let mut goes_on = true;
+    for effect in update(model, message) {
+        match effect {
+            Effect::Run(command) => {
+                goes_on &=
+                    !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
+            }
+            Effect::Quit => goes_on = false,
+            Effect::Suspend | Effect::Redraw => {}
+        }
+    }
+    goes_on
+}
+
+/// Runs a command and shows what came of it; true means leave.
+pub fn finish(
+    model: &mut Model,
+    command: &Command,
+    watch: &mut dyn FnMut(&Model, crate::engine::session::Progress) -> std::ops::ControlFlow<()>,
+) -> bool {
+    match model.run(command, watch) {
+        Ok(quit) => {
+            // The line has done its work.
+            model.line = None;
+            model.prepare();
+            quit
+        }
+        Err(d) => {
+            model.refuse(d);
+            model.prepare();
+            false
+        }
+    }
+}
+
+fn mode(model: &Model) -> Mode {
+    if model.popup.is_some() {
+        Mode::Popup
+    } else if model.line.is_some() {
+        Mode::Line
+    } else {
+        Mode::Panes(model.focus)
+    }
+}
+
+fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
+    let key = Key::of(e);
+    let mode = mode(model);
+    match keymap::find(key, mode).map(|b| b.does) {
+        Some(Does::Command(text)) => command(model, text),
+        Some(Does::Act(action)) => act(model, action),
+        None => {
+            if let (Mode::Line, KeyCode::Char(c), false) = (mode, key.code, key.ctrl) {
+                edit(model, InputRequest::InsertChar(c));
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// The command of a text; a text that is none is shown as refused.
+fn command(model: &mut Model, text: &str) -> Vec<Effect> {
+    match seams::parse(text) {
+        Ok(c) => vec![Effect::Run(c)],
+        Err(d) => {
+            model.refuse(d);
+            Vec::new()
+        }
+    }
+}
+
+fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Rows(n) => rows(model, n),
+        Action::Page(n) => {
+            let page = match mode(model) {
+                Mode::Popup => i64::from(model.size.1) - 6,
+                _ => model.derived.areas.rows(model.focus) as i64 - 2,
+            };
+            rows(model, n * page.max(1));
+        }
+        Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
+        Action::Columns(n) => columns(model, n),
+        Action::Focus(n) => focus(model, model.focus.step(n as isize)),
+        Action::Queue(n) => return queue(model, n),
+        Action::ToggleBreak => {
+            let (dir, slot) = (model.selection.dir, model.selection.slot);
+            let text = match model.stop_at(dir, slot) {
+                Some((number, _)) => format!("delete {number}"),
+                None => format!("break {dir}[{slot}]"),
+            };
+            return command(model, &text);
+        }
+        Action::GotoSelected => {
+            let event = match model.focus {
+                Pane::Checks => {
+                    let place = model.findings().nth(model.check_cursor).map(|d| d.place.clone());
+                    if let Some(slot) = place.as_ref().and_then(|p| p.slot) {
+                        model.select_slot(Some(slot.dir), slot.index);
+                    }
+                    place.and_then(|p| p.event)
+                }
+                _ => Some(model.event_cursor),
+            };
+            if let Some(n) = event {
+                return command(model, &format!("goto {n}"));
+            }
+        }
+        Action::OtherRing => {
+            let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+            model.select_slot(Some(other), model.selection.slot);
+        }
+        Action::ToggleFold => {
+            model.fold = !model.fold;
+            model.say(
+                if model.fold { "equal slots are folded" } else { "every slot is shown" },
+                None,
+            );
+        }
+        Action::ToggleFollow => {
+            model.follow = !model.follow;
+            let text = if model.follow {
+                "the selection follows the newest event"
+            } else {
+                "the selection stays"
+            };
+            model.say(text, None);
+        }
+        Action::NextPalette => {
+            model.theme.palette = model.theme.palette.next();
+            model.say(format!("colours: {}", model.theme.palette.name()), None);
+        }
+        Action::OpenLine => model.line = Some(CommandLine::default()),
+        Action::Close => {
+            if model.popup.take().is_none() && model.line.take().is_none() {
+                model.said = None;
+            }
+        }
+        Action::Suspend => return vec![Effect::Suspend],
+        Action::Redraw => return vec![Effect::Redraw],
+        Action::Enter => return enter(model),
+        Action::History(n) => history(model, n),
+        Action::Complete => complete(model),
+        Action::Cursor(n) => {
+            edit(model, if n < 0 { InputRequest::GoToPrevChar } else { InputRequest::GoToNextChar })
+        }
+        Action::CursorEdge(n) => {
+            edit(model, if n < 0 { InputRequest::GoToStart } else { InputRequest::GoToEnd });
+        }
+        Action::Backspace => {
+            if model.line.as_ref().is_some_and(|l| l.input.value().is_empty()) {
+                model.line = None;
+            } else {
+                edit(model, InputRequest::DeletePrevChar);
+            }
+        }
+        Action::DeleteChar => edit(model, InputRequest::DeleteNextChar),
+        Action::DeleteWord => edit(model, InputRequest::DeletePrevWord),
+        Action::DeleteToStart => edit(model, InputRequest::DeleteFromStart),
+    }
+    Vec::new()
+}
+
+fn focus(model: &mut Model, pane: Pane) {
+    model.focus = pane;
+    match pane {
+        Pane::Tx => model.select_slot(Some(Dir::Tx), model.selection.slot),
+        Pane::Rx => model.select_slot(Some(Dir::Rx), model.selection.slot),
+        _ => {}
+    }
+}
+
+fn queue(model: &mut Model, by: i64) -> Vec<Effect> {
+    let ids: Vec<_> = model.session.program().queues.iter().map(|q| q.id).collect();
+    if ids.len() < 2 {
+        model.say("the program has one queue", Some(Severity::Note));
+        return Vec::new();
+    }
+    let at = model.queue().and_then(|q| ids.iter().position(|i| *i == q)).unwrap_or(0) as i64;
+    let id = ids[(at + by).rem_euclid(ids.len() as i64) as usize];
+    model.ring_top = 0;
+    command(model, &format!("info queue {id}"))
+}
+
+/// Moves by rows in what has the focus.
+fn rows(model: &mut Model, n: i64) {
+    let shift = |at: u64, max: u64| at.saturating_add_signed(n).min(max);
+    if let Some((_, scroll)) = &mut model.popup {
+        *scroll = (*scroll as u64).saturating_add_signed(n).min(1 << 20) as usize;
+        let max = view::popup::max_scroll(model);
+        if let Some((_, scroll)) = &mut model.popup {
+            *scroll = (*scroll).min(max);
+        }
+        return;
+    }
+    match model.focus {
+        Pane::Tx | Pane::Rx => {
+            let slot = shift(model.selection.slot, model.slots().saturating_sub(1));
+            model.select_slot(None, slot);
+        }
+        Pane::Inspector => {
+            let last = model.words().len() as u64 - 1;
+            model.selection.word = shift((model.selection.word as u64).min(last), last) as usize;
+        }
+        Pane::Events => {
+            let end = model.session.end().unwrap_or(u64::MAX);
+            // Not farther ahead than what is cheaply known.
+            let end = end.min(model.session.position() + super::model::LOOK_AHEAD);
+            model.event_cursor = shift(model.event_cursor, end);
+        }
+        Pane::Memory => {
+            model.memory_rows = model.memory_rows.saturating_add(n).clamp(-(1 << 40), 1 << 40);
+        }
+        Pane::Checks => {
+            let last = (model.findings().count() as u64).saturating_sub(1);
+            model.check_cursor = shift(model.check_cursor as u64, last) as usize;
+        }
+        Pane::Marker => {}
+    }
+}
+
+fn columns(model: &mut Model, n: i64) {
+    if model.focus == Pane::Inspector {
+        // Higher bits are to the left; past the edge the walk goes on in the next word.
+        let (word, bit) = model.bit();
+        let (words, at) = (model.words(), model.selection.word.min(model.words().len() - 1));
+        let bit = i64::from(bit) - n;
+        if bit < 0 && at + 1 < words.len() {
+            model.selection.word = at + 1;
+            model.selection.bit = words[at + 1].bits() - 1;
+        } else if bit >= i64::from(word.bits()) && at > 0 {
+            model.selection.word = at - 1;
+            model.selection.bit = 0;
+        } else {
+            model.selection.word = at;
+            model.selection.bit = bit.clamp(0, i64::from(word.bits()) - 1) as u8;
+        }
+        return;
+    }
+    let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
+    model.select_slot(Some(dir), model.selection.slot);
+}
+
+fn edit(model: &mut Model, request: InputRequest) {
+    if let Some(line) = &mut model.line {
+        line.input.handle(request);
+        line.error = None;
+        line.candidates.clear();
+        line.back = 0;
+    }
+}
+
+fn enter(model: &mut Model) -> Vec<Effect> {
+    let Some(line) = &model.line else { return Vec::new() };
+    // Carets point into the line as it stands.
+    let raw = line.input.value().to_owned();
+    let text = raw.trim().to_owned();
+    if text.is_empty() {
+        model.line = None;
+        return Vec::new();
+    }
+    model.remember(&text);
+    command(model, &raw)
+}
+
+fn history(model: &mut Model, n: i64) {
+    let Some(line) = &mut model.line else { return };
+    if line.back == 0 {
+        line.kept = line.input.value().to_owned();
+    }
+    let back = (line.back as i64 + n).clamp(0, model.history.len() as i64) as usize;
+    if back == line.back {
+        return;
+    }
+    line.back = back;
+    let text = match back {
+        0 => line.kept.clone(),
+        _ => model.history[model.history.len() - back].clone(),
+    };
+    line.input = Input::new(text);
+    line.error = None;
+    line.candidates.clear();
+}
+
+fn complete(model: &mut Model) {
+    let Some(line) = &mut model.line else { return };
+    let text = line.input.value().to_owned();
+    let script::Completion { from: start, candidates: found } =
+        seams::complete(&model.session, &text);
+    // As far as all candidates agree.
+    let common = found.iter().skip(1).fold(found.first().cloned().unwrap_or_default(), |c, f| {
+        c.chars().zip(f.chars()).take_while(|(a, b)| a == b).map(|p| p.0).collect()
+    });
+    if common.starts_with(&text[start..]) && !common.is_empty() {
+        let blank = if found.len() == 1 { " " } else { "" };
+        line.input = Input::new(format!("{}{common}{blank}", &text[..start]));
+    }
+    line.error = None;
+    line.candidates = if found.len() > 1 { found } else { Vec::new() };
+}
+
+fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
+    let (x, y) = (e.column, e.row);
+    let wheel = match e.kind {
+        MouseEventKind::ScrollUp => Some(-WHEEL),
+        MouseEventKind::ScrollDown => Some(WHEEL),
+        _ => None,
+    };
+    if model.popup.is_some() {
+        match (wheel, e.kind) {
+            (Some(n), _) => rows(model, n),
+            (_, MouseEventKind::Down(_)) => model.popup = None,
+            _ => {}
+        }
+        return Vec::new();
+    }
+    let Some(pane) = model.derived.areas.at(x, y) else { return Vec::new() };
+    if let Some(n) = wheel {
+        // The wheel scrolls what is under it; the focus stays.
+        let kept = model.focus;
+        model.focus = pane;
+        rows(model, n);
+        if !(kept.is_ring() && pane.is_ring()) {
+            model.focus = kept;
+        }
+        return Vec::new();
+    }
+    if e.kind != MouseEventKind::Down(MouseButton::Left) {
+        return Vec::new();
+    }
+    let area = model.derived.areas.pane(pane).map(Areas::inner).unwrap_or_default();
+    let hit = area.contains((x, y).into()).then(|| {
+        let rows = view::pane_rows(model, pane, area.width, area.height);
+        rows.get(usize::from(y - area.y)).and_then(|r| r.hit_at(usize::from(x - area.x)))
+    });
+    focus(model, pane);
+    match hit.flatten() {
+        Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
+        Some(Hit::Bit(word, bit)) => {
+            model.selection.word = model.words().iter().position(|w| *w == word).unwrap_or(0);
+            model.selection.bit = bit;
+        }
+        Some(Hit::Event(n)) if model.event_cursor == n => {
+            return command(model, &format!("goto {n}"));
+        }
+        Some(Hit::Event(n)) => model.event_cursor = n,
+        Some(Hit::Finding(i)) => model.check_cursor = i,
+        None => {}
+    }
+    Vec::new()
+}
+
+/// Whether the popup is the help.
+pub fn shows_help(model: &Model) -> bool {
+    matches!(model.popup, Some((Popup::Help, _)))
+}

@@ -1,0 +1,132 @@
+//! The lines at the bottom: the newest answer, the keys, the command line with its errors.
+
+use super::{left_right, marker};
+use crate::diag::render::printable;
+use crate::engine::session::describe_event;
+use crate::ui::keymap::{Does, KEYMAP};
+use crate::ui::layout::Class;
+use crate::ui::model::{CommandLine, Model};
+use crate::ui::rows::{self, Row, clip, width, wrap};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+/// The newest answer; else why nothing moves; else the newest event, or on a small screen
+/// the marker.
+pub fn status(model: &Model, width: u16) -> Row {
+    let t = model.theme;
+    let room = usize::from(width);
+    let mut left = Row::new();
+    if let Some(p) = model.running {
+        left.push(
+            format!("running, event {} (from {}); Esc or Ctrl-c cancels", p.event, p.from),
+            t.accent(),
+        );
+        return left;
+    }
+    let m = model.session.machine();
+    let queue = model.queue().and_then(|id| m.queue(id));
+    let stall = queue.and_then(|q| q.stalled);
+    let aborted = queue.is_some_and(|q| m.aborted.contains(&q.id().engine));
+    if let Some(said) = &model.said {
+        let style = said.severity.map_or(t.strong(), |s| t.severity(s));
+        left.push(format!(" {}", printable(&said.text)), style);
+    } else if aborted {
+        left.push(" the engine has aborted (MODEL: what comes after a fault)", t.error());
+    } else if let Some(stall) = stall {
+        left.push(
+            format!(" stalled (MODEL): {}", stall.words()),
+            t.severity(crate::diag::Severity::Warning),
+        );
+    } else if let Some(e) = m.last {
+        let text = printable(&describe_event(model.session.program(), &e));
+        left.push(format!(" {}: ", e.agent), t.dim());
+        left.push(text, t.text());
+    } else {
+        left.push(" nothing has happened yet: s steps, n goes to the next phase, ? helps", t.dim());
+    }
+    let right = if model.derived.areas.class == Class::Full {
+        let s = model.selection;
+        let of = model.ring_size(s.dir);
+        Row::text(format!("{}[{}] of {of} ", s.dir, s.slot), t.dim())
+    } else {
+        marker::short(model)
+    };
+    left_right(left, right, room)
+}
+
+/// As many keys as fit.
+pub fn hints(model: &Model, width: u16) -> Row {
+    let t = model.theme;
+    let room = usize::from(width);
+    let mut row = Row::new();
+    for b in KEYMAP.iter().filter(|b| !b.hint.is_empty()) {
+        let Some(key) = b.keys.first().map(|k| k.name()) else { continue };
+        // A key that is a command is written heavier than one that only looks.
+        let style = if matches!(b.does, Does::Command(_)) { t.accent() } else { t.strong() };
+        let more = Row::text(format!(" {key}"), style).with(format!(" {} ", b.hint), t.dim());
+        if row.width() + more.width() > room {
+            break;
+        }
+        row.0.extend(more.0);
+    }
+    row
+}
+
+/// Draws the open command line over the bottom of the screen; the place of the cursor.
+pub fn command_line(model: &Model, buf: &mut Buffer) -> Option<Position> {
+    let line = model.line.as_ref()?;
+    let screen = buf.area;
+    let room = usize::from(screen.width).saturating_sub(3);
+    let scroll = line.input.visual_scroll(room.max(1));
+    let text: String = line.input.value().chars().skip(scroll).take(room).collect();
+    let t = model.theme;
+    let mut lines = vec![Row::text(": ", t.accent()).with(text, t.text())];
+    lines.extend(below(model, line, scroll, room));
+    let n = (lines.len() as u16).min(screen.height);
+    // The line itself stays where it would not all fit.
+    lines.truncate(usize::from(n));
+    let area = Rect { y: screen.y + screen.height - n, height: n, ..screen };
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            buf[(x, y)].reset();
+        }
+    }
+    rows::draw(&lines, area, buf);
+    let x = 2 + line.input.visual_cursor().saturating_sub(scroll) as u16;
+    Some(Position::new((area.x + x).min(area.right().saturating_sub(1)), area.y))
+}
+
+/// What stands below the line: carets and the error, candidates, or how to leave.
+fn below(model: &Model, line: &CommandLine, scroll: usize, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let Some(d) = &line.error else {
+        if line.candidates.is_empty() {
+            let text = "  Enter executes, Tab completes, Up recalls, Esc closes";
+            return vec![Row::text(clip(text, room + 2), t.dim())];
+        }
+        let text = printable(&line.candidates.join("  "));
+        return wrap(&text, room)
+            .into_iter()
+            .take(4)
+            .map(|l| Row::text(format!("  {l}"), t.text()))
+            .collect();
+    };
+    let style = t.severity(d.severity);
+    let mut out = Vec::new();
+    if let Some(column) = d.place.column {
+        let at = (column.saturating_sub(1) as usize).saturating_sub(scroll).min(room);
+        let carets = (d.place.width.unwrap_or(1).max(1) as usize).min(room - at + 1);
+        let text = format!("{}{}", " ".repeat(2 + at), "^".repeat(carets));
+        out.push(Row::text(text, style));
+    }
+    let message = format!("{}[{}]: {}", d.severity, d.code, printable(&d.message));
+    let lines = wrap(&message, room).into_iter().map(|l| Row::text(format!("  {l}"), style));
+    out.extend(lines.take(3));
+    if let Some(help) = &d.help {
+        let text = format!("help: {}", printable(help));
+        let lines = wrap(&text, room).into_iter().map(|l| Row::text(format!("  {l}"), t.text()));
+        out.extend(lines.take(2));
+    }
+    debug_assert!(out.iter().all(|r| width(&r.to_text()) <= room + 4));
+    out
+}

@@ -1,0 +1,63 @@
+//! Findings up to the position, newest first, and those made while the file was read.
+
+use crate::diag::render::{place, printable};
+use crate::diag::{Diagnostic, Severity};
+use crate::ui::layout::Pane;
+use crate::ui::model::Model;
+use crate::ui::rows::{Hit, Row, wrap};
+
+/// How many of each severity.
+pub fn title(model: &Model) -> String {
+    let count = |s| model.findings().filter(|d| d.severity == s).count();
+    let words: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
+        .into_iter()
+        .map(|s| (s, count(s)))
+        .filter(|(_, n)| *n > 0)
+        .map(|(s, n)| format!("{n} {}{}", s.name(), if n == 1 { "" } else { "s" }))
+        .collect();
+    if words.is_empty() { "checks".to_owned() } else { format!("checks: {}", words.join(", ")) }
+}
+
+/// A paragraph per finding, the selected one on top where it would not fit.
+pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
+    let t = model.theme;
+    let mut out = Vec::new();
+    let first = if model.focus == Pane::Checks { model.check_cursor } else { 0 };
+    // One above the selected one stays in sight.
+    let skip = first.saturating_sub(1);
+    for (i, d) in model.findings().enumerate().skip(skip) {
+        if out.len() >= height {
+            break;
+        }
+        let selected = model.focus == Pane::Checks && i == first;
+        for row in finding(model, d, width) {
+            let row = if selected { row.restyled(|s| t.selected(s)) } else { row };
+            out.push(row.hits(Hit::Finding(i)));
+        }
+    }
+    if out.is_empty() {
+        out.push(Row::text("ok  ", t.good()).with("nothing found up to here", t.text()));
+    }
+    out
+}
+
+fn finding(model: &Model, d: &Diagnostic, width: usize) -> Vec<Row> {
+    let t = model.theme;
+    let sign = match d.severity {
+        Severity::Error => "E",
+        Severity::Warning => "W",
+        Severity::Note => "i",
+    };
+    let at = place(&d.place);
+    let at = if at.is_empty() { String::new() } else { format!(" ({at})") };
+    let text = format!("{}{at}", printable(&d.message));
+    let indent = 7;
+    let mut out = Vec::new();
+    for (i, line) in wrap(&text, width.saturating_sub(indent)).into_iter().enumerate() {
+        let head = if i == 0 { format!("{sign} {} ", d.code) } else { String::new() };
+        out.push(
+            Row::text(format!("{head:<indent$}"), t.severity(d.severity)).with(line, t.text()),
+        );
+    }
+    out
+}

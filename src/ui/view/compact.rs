@@ -1,0 +1,129 @@
+//! The small screen: both rings in one table, and the selected descriptor in a few lines.
+
+use super::inspector;
+use super::rings::{self, address, digits, finish, flags, fold, head, length, phase};
+use crate::diag::render::printable;
+use crate::udma::{Desc, Dir, View, Word, field};
+use crate::ui::model::{Model, RingLine};
+use crate::ui::rows::{Hit, Row, clip_middle, wrap};
+
+/// Size, phases and free slots of both rings.
+pub fn title(model: &Model) -> String {
+    let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
+        return "no queue".to_owned();
+    };
+    let one = |d| {
+        let sw = q.sw(d);
+        format!(
+            "{} {} slots phase {} {} free",
+            d.name().to_uppercase(),
+            sw.size,
+            sw.desc_ring_id,
+            sw.free()
+        )
+    };
+    format!("{}, {}", one(Dir::Tx), one(Dir::Rx))
+}
+
+/// A line per slot with both directions.
+pub fn rings(model: &Model, width: usize) -> Vec<Row> {
+    let t = model.theme;
+    let d = digits(model);
+    let left = 3 + d + 3;
+    let (tx_flags, rx_flags) =
+        (rings::flag_fields(Dir::Tx).count(), rings::flag_fields(Dir::Rx).count());
+    // tx: life, phase, flags, length, source; rx: glyph and life, flags, destination.
+    let fixed = left + 8 + 3 + tx_flags + 1 + 9 + 1 + 1 + 9 + rx_flags + 1;
+    let addresses = width.saturating_sub(fixed);
+    let (source, target) = (addresses / 2, addresses - addresses / 2);
+    let headings = format!(
+        "{:left$}{:<8} p {:<tx_flags$} {:>9} {:<source$} {:<9} {:<rx_flags$} {}",
+        "", "tx life", "flags", "length", "source", "rx life", "flags", "destination"
+    );
+    let mut out = vec![Row::text(headings, t.dim())];
+    for line in &model.derived.ring {
+        let slot = match *line {
+            RingLine::Slot(slot) => slot,
+            RingLine::Fold(first, n, tx, rx) => {
+                let mut row = fold(t, (first, n), tx, d);
+                if rx != tx {
+                    row.push(format!("; rx {}", rx.name()), t.life(rx));
+                }
+                out.push(row.hits(Hit::Slot(Dir::Tx, first)));
+                continue;
+            }
+        };
+        let changed = model.slot_changed(Dir::Tx, slot);
+        let mut row = head(model, Dir::Tx, slot, d);
+        if let Some((desc, life)) = model.slot(Dir::Tx, slot) {
+            row.push(format!("{:<8} ", life.name()), t.life(life));
+            if !desc.is_zero() {
+                phase(&mut row, model, Dir::Tx, desc);
+                row.push(" ", t.text());
+                flags(&mut row, t, Dir::Tx, desc);
+                row.push(format!("{:>9} ", length(desc, Dir::Tx)), t.text());
+                row.push(clip_middle(&address(model, desc, Dir::Tx), source), t.text());
+            }
+        }
+        row.pad_to(left + 8 + 3 + tx_flags + 1 + 9 + 1 + source);
+        let mut row = finish(row, model, Dir::Tx, slot, changed);
+        let mut rx = Row::new();
+        let rx_changed = model.slot_changed(Dir::Rx, slot);
+        if let Some((desc, life)) = model.slot(Dir::Rx, slot) {
+            rx.push(if rx_changed { "*" } else { " " }, t.accent());
+            rx.push(life.glyph(t.ascii).to_string(), t.life(life));
+            rx.push(format!("{:<8}", life.name()), t.life(life));
+            if !desc.is_zero() {
+                flags(&mut rx, t, Dir::Rx, desc);
+                rx.push(clip_middle(&address(model, desc, Dir::Rx), target), t.text());
+            }
+        }
+        row.0.extend(finish(rx, model, Dir::Rx, slot, rx_changed).0);
+        out.push(row);
+    }
+    out
+}
+
+/// The selected descriptor: its sentence, and its words with the fields that are set.
+pub fn summary(model: &Model, width: u16) -> Vec<Row> {
+    if width == 0 {
+        return Vec::new();
+    }
+    let t = model.theme;
+    let room = usize::from(width).saturating_sub(1).max(1);
+    let (across, _) = t.lines();
+    let mut head = Row::text(format!("{across} "), t.border());
+    head.push(inspector::heading(model), t.strong());
+    head.push(" ", t.text());
+    let rest = usize::from(width).saturating_sub(head.width());
+    head.push(across.to_string().repeat(rest), t.border());
+    let mut out = vec![head];
+    let Some((desc, _)) = model.desc() else { return out };
+    for line in wrap(&inspector::sentence(model), room).into_iter().take(2) {
+        out.push(Row::text(format!(" {line}"), t.strong()));
+    }
+    for &word in Word::of(desc.view(model.selection.dir)) {
+        let digits = usize::from(word.bits() / 4);
+        let mut row = Row::text(format!(" {:<11} ", word.name()), t.dim());
+        row.push(super::hex(desc.word(word), digits), t.text());
+        row.push(format!("  {}", words(model, desc, word)), t.text());
+        out.push(row);
+    }
+    out
+}
+
+/// The set fields of a word by name.
+fn words(model: &Model, desc: Desc, word: Word) -> String {
+    let view: View = desc.view(model.selection.dir);
+    if word == Word::BufPtr {
+        return address(model, desc, model.selection.dir);
+    }
+    let set = field::fields_of(view, word)
+        .filter(|f| desc.get(f) != 0 || matches!(f.kind, field::Kind::Length | field::Kind::Phase));
+    let one = |f: &'static field::Field| match f.kind {
+        field::Kind::Flag => f.label.to_owned(),
+        field::Kind::Length => f.words(desc.get(f)),
+        _ => format!("{} {}", f.label, f.words(desc.get(f))),
+    };
+    printable(&set.map(one).collect::<Vec<_>>().join("  "))
+}

@@ -1,0 +1,45 @@
+//! The events around the position: what happened, what comes.
+
+use crate::diag::render::printable;
+use crate::engine::session::describe_event;
+use crate::ui::layout::Pane;
+use crate::ui::model::Model;
+use crate::ui::rows::{Hit, Row, clip};
+
+/// A line per event; those still to come are less weighty.
+pub fn rows(model: &Model, width: usize) -> Vec<Row> {
+    let t = model.theme;
+    let here = model.session.position();
+    let last = model.derived.events.last().map_or(0, |e| e.n);
+    let digits = last.to_string().len().max(3);
+    let mut out = Vec::new();
+    if model.derived.events.is_empty() {
+        out.push(Row::text("nothing happens", t.dim()));
+    }
+    let findings = &model.session.machine().findings;
+    for e in &model.derived.events {
+        let base = if e.n > here { t.dim() } else { t.text() };
+        let mut row = Row::new();
+        let mark = if e.n == here { t.cursor().to_string() } else { " ".to_owned() };
+        row.push(mark, t.accent());
+        row.push(format!("{:>digits$}", e.n), base);
+        let found = findings.iter().rev().find(|d| d.place.event == Some(e.n));
+        match found {
+            Some(d) => row.push("! ", t.severity(d.severity)),
+            None => row.push("  ", t.text()),
+        }
+        let agent = e.agent.to_string();
+        row.push(format!("{agent:<5} "), if e.n == here { t.strong() } else { t.dim() });
+        let room = width.saturating_sub(row.width());
+        let text = printable(&describe_event(model.session.program(), e));
+        row.push(clip(&text, room), if e.n == here { t.strong() } else { base });
+        if e.n > here && e.n == here + 1 {
+            row = row.restyled(|s| s.add_modifier(ratatui::style::Modifier::ITALIC));
+        }
+        if model.focus == Pane::Events && e.n == model.event_cursor {
+            row = row.restyled(|s| t.selected(s));
+        }
+        out.push(row.hits(Hit::Event(e.n)));
+    }
+    out
+}

@@ -1,0 +1,106 @@
+//! The two lines on top: what is debugged and where the run stands; the five phases.
+
+use super::{clip, left_right};
+use crate::diag::render::printable;
+use crate::engine::ring::{Event, Phase};
+use crate::engine::session::describe_event;
+use crate::udma::Dir;
+use crate::ui::layout::Class;
+use crate::ui::model::Model;
+use crate::ui::rows::{Row, clip_front};
+
+/// File, generation, profile, queue; event, next actor, state.
+pub fn header(model: &Model, width: u16) -> Row {
+    let room = usize::from(width);
+    let t = model.theme;
+    let s = &model.session;
+    let p = s.program();
+    let mut right = Row::new();
+    let of = s.end().map(|e| format!(" of {e}")).unwrap_or_default();
+    right.push("event ", t.dim());
+    right.push(format!("{}{of}", s.position()), t.accent());
+    let (state, style) = if model.running.is_some() {
+        ("RUNNING", t.accent())
+    } else if model.derived.next.is_none() {
+        ("END", t.strong())
+    } else {
+        ("PAUSED", t.strong())
+    };
+    let next = model.derived.next.map(|e| next_words(model, &e));
+    let next_room = if room >= 150 { 44 } else { room / 3 };
+    if let Some(next) = next
+        && room >= 60
+    {
+        right.push("  next: ", t.dim());
+        right.push(clip(&next, next_room), t.strong());
+    }
+    right.push("  ", t.text());
+    right.push(state, style);
+    let mut left = Row::new();
+    if room >= 110 {
+        left.push("dmadbg  ", t.dim());
+    }
+    left.push(format!("{}  ", clip_front(&printable(&model.title.file), room / 4)), t.strong());
+    left.push(p.arch.name(), t.text());
+    if room >= 130 {
+        left.push(format!(" {}", p.arch.code_name()), t.text());
+    }
+    if room >= 110 {
+        left.push(format!("  {}", p.profile.name), t.text());
+    }
+    if let Some(q) = model.queue() {
+        left.push(format!("  {q}"), t.text());
+    }
+    left_right(left, right, room)
+}
+
+/// An event as what somebody is about to do.
+fn next_words(model: &Model, e: &Event) -> String {
+    format!("{}: {}", e.agent, printable(&describe_event(model.session.program(), e)))
+}
+
+/// The five phases, the current one lit, and the batch.
+pub fn phases(model: &Model, width: u16) -> Row {
+    let room = usize::from(width);
+    let t = model.theme;
+    let m = model.session.machine();
+    let now = m.phase();
+    let narrow = model.derived.areas.class != Class::Full;
+    let mut left = Row::new();
+    for (i, phase) in Phase::ALL.into_iter().enumerate() {
+        if i > 0 {
+            let track = t.track(now.is_some_and(|n| phase <= n));
+            left.push(
+                if narrow { track.chars().take(1).collect() } else { format!(" {track} ") },
+                t.border(),
+            );
+        }
+        if now == Some(phase) {
+            left.push(format!("[{}]", phase.name()), t.lit(t.phase(phase)));
+        } else {
+            left.push(format!(" {} ", phase.name()), t.phase(phase));
+        }
+    }
+    let mut right = Row::new();
+    let fact = |row: &mut Row, name: &str, value: String, changed: bool| {
+        row.push(format!("  {name} "), t.dim());
+        row.push(value, if changed { t.changed_value(t.text()) } else { t.text() });
+    };
+    let before = model.session.before();
+    if m.host.batch > 0 {
+        fact(&mut right, "batch", m.host.batch.to_string(), m.host.batch != before.host.batch);
+    }
+    if let Some(id) = model.queue()
+        && let (Some(q), Some(b)) = (m.queue(id), before.queue(id))
+    {
+        let (hw, old) = (q.hw(Dir::Tx), b.hw(Dir::Tx));
+        let waiting = hw.posted.saturating_sub(hw.retired);
+        fact(&mut right, "posted", waiting.to_string(), hw.posted != old.posted);
+        let rx = (q.hw(Dir::Rx).visible, b.hw(Dir::Rx).visible);
+        let visible = rx.0.saturating_sub(q.sw(Dir::Rx).acked);
+        fact(&mut right, "visible", visible.to_string(), rx.0 != rx.1);
+        let free = (q.sw(Dir::Tx).free(), b.sw(Dir::Tx).free());
+        fact(&mut right, "free", free.0.to_string(), free.0 != free.1);
+    }
+    left_right(left, right, room)
+}

@@ -1,0 +1,275 @@
+//! The bits of the selected descriptor: a ruler per 32-bit word, the selected bit with its
+//! field, digit and byte, and what the field means. All of it comes from the field table.
+
+use super::rings::address;
+use super::{hex, human};
+use crate::diag::render::printable;
+use crate::engine::ring::Life;
+use crate::udma::field::{self, Kind};
+use crate::udma::{Desc, Dir, Field, View, Word, class};
+use crate::ui::model::Model;
+use crate::ui::rows::{Hit, Row, clip, width, wrap};
+use crate::ui::seams;
+
+/// The slot and its sentence.
+pub fn title(model: &Model) -> String {
+    format!("{}: {}", heading(model), sentence(model))
+}
+
+/// The slot and what it is at.
+pub fn heading(model: &Model) -> String {
+    let s = model.selection;
+    let life = model.desc().map_or(Life::NeverWritten, |d| d.1);
+    let life = if life == Life::NeverWritten { "never written" } else { life.name() };
+    format!("{}[{}] {life}", s.dir, s.slot)
+}
+
+/// The selected descriptor in words.
+pub fn sentence(model: &Model) -> String {
+    let Some((desc, _)) = model.desc() else { return "no such slot".to_owned() };
+    printable(&seams::sentence(desc, model.selection.dir, model.session.program().arch))
+}
+
+/// Bytes, rulers, pointer, meaning.
+pub fn rows(model: &Model, room: usize) -> Vec<Row> {
+    let Some((desc, _)) = model.desc() else {
+        return vec![Row::text("no slot is selected", model.theme.dim())];
+    };
+    let dir = model.selection.dir;
+    let view = desc.view(dir);
+    let mut out = vec![bytes(model, desc)];
+    for &word in Word::of(view) {
+        let mut head = word_line(model, desc, word);
+        if word == Word::BufPtr {
+            head.push(format!("  {}", address(model, desc, dir)), model.theme.strong());
+            head.push(format!("  {}", human(desc.length())), model.theme.dim());
+        }
+        out.push(head);
+        let fields: Vec<&'static Field> = field::fields_of(view, word).collect();
+        // A word that is one field needs no ruler.
+        if fields.len() > 1 {
+            out.extend(ruler(model, desc, &fields, room));
+        }
+    }
+    out.extend(meaning(model, desc, view, room));
+    if view == View::Tx || view == View::Meta {
+        out.extend(overlay(model, desc, room));
+    }
+    out
+}
+
+/// The sixteen bytes in memory order, the selected one lit.
+fn bytes(model: &Model, desc: Desc) -> Row {
+    let t = model.theme;
+    let (word, bit) = model.bit();
+    let lit = word.offset() + usize::from(bit / 8);
+    let before = before(model);
+    let old = before.map(Desc::to_bytes);
+    let mut row = Row::text("bytes       ", t.dim());
+    for (i, b) in desc.to_bytes().iter().enumerate() {
+        if i > 0 {
+            row.push(if i % 4 == 0 { "  " } else { " " }, t.text());
+        }
+        let mut style = t.text();
+        if old.is_some_and(|o| o[i] != *b) {
+            style = t.changed_value(style);
+        }
+        if i == lit {
+            style = t.lit(style);
+        }
+        // The byte belongs to the word that covers it.
+        let words = Word::of(desc.view(model.selection.dir));
+        let at = words.iter().rev().find(|w| w.offset() <= i);
+        let hit = at.map(|w| Hit::Bit(*w, ((i - w.offset()) * 8) as u8));
+        row.push_hit(format!("{b:02x}"), style, hit);
+    }
+    row
+}
+
+/// The same slot at the last stop.
+fn before(model: &Model) -> Option<Desc> {
+    let s = model.selection;
+    let m = model.session.before();
+    crate::ui::model::slot_in(m, model.queue()?, s.dir, s.slot).map(|d| d.0)
+}
+
+/// Name and value of a word, the digit of the selected bit lit.
+fn word_line(model: &Model, desc: Desc, word: Word) -> Row {
+    let t = model.theme;
+    let (selected, bit) = model.bit();
+    let name = if word == selected { t.accent() } else { t.strong() };
+    let mut row = Row::new();
+    row.push_hit(format!("{:<11} ", word.name()), name, Some(Hit::Bit(word, 0)));
+    let digits = usize::from(word.bits() / 4);
+    let text = hex(desc.word(word), digits);
+    let mut at = digits;
+    for (i, c) in text.chars().enumerate() {
+        if i < 2 || c == '_' {
+            row.push(c.to_string(), t.text());
+            continue;
+        }
+        at -= 1;
+        let lit = word == selected && usize::from(bit / 4) == at;
+        let style = if lit { t.lit(t.text()) } else { t.text() };
+        row.push_hit(c.to_string(), style, Some(Hit::Bit(word, (at * 4) as u8)));
+    }
+    row
+}
+
+/// A field's place on the ruler.
+struct Cell {
+    field: &'static Field,
+    digits: Vec<(char, Option<u8>)>,
+    width: usize,
+}
+
+impl Cell {
+    fn new(field: &'static Field, value: u64) -> Cell {
+        let mut digits = Vec::new();
+        for bit in (0..field.width).rev() {
+            let c = if value >> bit & 1 == 1 { '1' } else { '0' };
+            digits.push((c, Some(field.lo + bit)));
+            if bit > 0 && bit % 4 == 0 {
+                digits.push((' ', None));
+            }
+        }
+        let numbers = if field.width == 1 {
+            field.lo.to_string().len()
+        } else {
+            field.hi().to_string().len() + 1 + field.lo.to_string().len()
+        };
+        let width = digits.len().max(field.label.len()).max(numbers);
+        Cell { field, digits, width }
+    }
+
+    /// Bit numbers over its ends.
+    fn numbers(&self) -> String {
+        let hi = self.field.hi().to_string();
+        if self.field.width == 1 {
+            return format!("{hi:>w$}", w = self.width);
+        }
+        format!("{hi}{:>w$}", self.field.lo, w = self.width - hi.len())
+    }
+}
+
+/// Bit numbers, values, names; in as many bands as the width asks for.
+fn ruler(model: &Model, desc: Desc, fields: &[&'static Field], room: usize) -> Vec<Row> {
+    let cells: Vec<Cell> = fields.iter().map(|f| Cell::new(f, desc.get(f))).collect();
+    let mut out = Vec::new();
+    let mut band: Vec<&Cell> = Vec::new();
+    let mut used = 0;
+    for cell in &cells {
+        if !band.is_empty() && used + cell.width + 1 > room.saturating_sub(1) {
+            out.extend(draw_band(model, desc, &band));
+            band.clear();
+            used = 0;
+        }
+        used += cell.width + 1;
+        band.push(cell);
+    }
+    out.extend(draw_band(model, desc, &band));
+    out
+}
+
+fn draw_band(model: &Model, desc: Desc, band: &[&Cell]) -> [Row; 3] {
+    let t = model.theme;
+    let (word, bit) = model.bit();
+    let old = before(model);
+    let mut rows = [Row::new(), Row::new(), Row::new()];
+    for cell in band {
+        let f = cell.field;
+        let here = f.word == word && (f.lo..=f.hi()).contains(&bit);
+        let value = desc.get(f);
+        let changed = old.is_some_and(|o| o.get(f) != value);
+        let reserved = f.kind == Kind::Reserved;
+        let mut base = match (reserved, value) {
+            (true, 0) | (false, 0) => t.dim(),
+            (true, _) => t.error(),
+            (false, _) => t.strong(),
+        };
+        if f.kind == Kind::Length {
+            base = t.strong();
+        }
+        if changed {
+            base = t.changed_value(base);
+        }
+        let field_style = if here { t.accent() } else { t.dim() };
+        let hit = Some(Hit::Bit(f.word, f.lo));
+        rows[0].push(" ", t.text());
+        rows[0].push_hit(cell.numbers(), field_style, hit);
+        rows[1].push(" ".repeat(1 + cell.width - cell.digits.len()), t.text());
+        for (c, at) in &cell.digits {
+            let lit = here && *at == Some(bit);
+            let style = if at.is_none() { t.text() } else { base };
+            let style = if lit { t.lit(style) } else { style };
+            rows[1].push_hit(c.to_string(), style, at.map(|b| Hit::Bit(f.word, b)));
+        }
+        let label = format!("{:>w$}", f.label, w = cell.width);
+        let label_style = match (here, value) {
+            (true, _) => t.lit(t.accent()),
+            (false, 0) if f.kind != Kind::Length => t.dim(),
+            _ => t.text(),
+        };
+        rows[2].push(" ", t.text());
+        let pad = cell.width - width(f.label);
+        rows[2].push(label[..pad].to_owned(), t.text());
+        rows[2].push_hit(f.label, label_style, hit);
+    }
+    rows
+}
+
+/// The selected field: bits, name, value, and what it is for.
+fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let (word, bit) = model.bit();
+    let Some(f) = field::at_bit(view, word, bit) else { return Vec::new() };
+    let bits =
+        if f.width == 1 { format!("bit {}", f.lo) } else { format!("bits {}:{}", f.hi(), f.lo) };
+    let since = f.since.map(|g| format!(", since {g}")).unwrap_or_default();
+    let mut head = Row::text(format!("{bits}{since}  "), t.dim());
+    head.push(f.name, t.accent());
+    head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
+    let mut out = vec![head];
+    out.extend(wrap(f.meaning, room).into_iter().map(|l| Row::text(l, t.text())));
+    out
+}
+
+/// What the operation's class lays over `meta_ctrl`; every reading where several fit.
+fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let readings = class::readings(desc.word1);
+    if desc.is_zero() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    match readings.as_slice() {
+        [] => out.push(Row::text(
+            format!("operation: {} (no known class)", class::name(desc.word1)),
+            t.text(),
+        )),
+        [_] => {}
+        many => {
+            let names: Vec<&str> = many.iter().map(|c| c.name).collect();
+            let text = format!("AMBIGUOUS: the word fits {}", names.join(", "));
+            out.push(Row::text(clip(&text, room), t.severity(crate::diag::Severity::Warning)));
+        }
+    }
+    for c in readings {
+        let mut row = Row::text(format!("{} ", c.name), t.accent());
+        row.push(format!("{} ", c.meaning), t.text());
+        for f in c.fields {
+            row.push(format!(" {} ", f.name), t.dim());
+            row.push(f.words(desc.get(f)), t.text());
+        }
+        out.push(row);
+    }
+    out
+}
+
+/// Which direction of descriptor a view stands for, in a word, for the title of other panes.
+pub fn side(dir: Dir) -> &'static str {
+    match dir {
+        Dir::Tx => "source",
+        Dir::Rx => "destination",
+    }
+}

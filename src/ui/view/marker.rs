@@ -1,0 +1,79 @@
+//! The completion marker: what it is now, what is waited for, what will change it.
+
+use super::{hex, place};
+use crate::engine::session::describe_event;
+use crate::udma::profile::MARKER;
+use crate::ui::model::{MarkerNews, Model};
+use crate::ui::rows::{Row, clip};
+use ratatui::style::Style;
+
+/// The polled word: its address, its value, and how it looks.
+fn word(model: &Model) -> Option<(u64, String, Style)> {
+    let t = model.theme;
+    let m = model.session.machine();
+    let q = m.queue(model.queue()?)?;
+    let addr = q.marker.wrapping_add(4);
+    let known = m.memory.known(addr, 4);
+    let value = m.memory.read_u32(addr);
+    let before = model.session.before().memory.read_u32(addr);
+    let (text, style) = if m.memory.outside(addr, 4).is_some() {
+        ("outside every region".to_owned(), t.dim())
+    } else if known.never_written.is_some() {
+        ("-- never written".to_owned(), t.dim())
+    } else if known.unknown.is_some() {
+        ("?? unknown".to_owned(), t.dim())
+    } else if value == MARKER {
+        (format!("{} FLIPPED", hex(u64::from(value), 8)), t.good())
+    } else {
+        (hex(u64::from(value), 8), t.text())
+    };
+    let style = if before == value { style } else { t.changed_value(style) };
+    Some((addr, text, style))
+}
+
+/// Five lines.
+pub fn rows(model: &Model, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let Some((addr, now, style)) = word(model) else {
+        return vec![Row::text("no queue, no marker", t.dim())];
+    };
+    let fact = |name: &str, value: String, style| {
+        Row::text(format!("{name:<6}"), t.dim()).with(clip(&value, room.saturating_sub(6)), style)
+    };
+    let mut out = vec![
+        fact("at", format!("{} {}", place(model, addr), hex(addr, 16)), t.text()),
+        fact("now", now, style),
+        fact("want", hex(u64::from(MARKER), 8), t.text()),
+    ];
+    let program = model.session.program();
+    let news = match model.derived.marker.2 {
+        MarkerNews::By(e) => format!("event {}, {}: {}", e.n, e.agent, describe_event(program, &e)),
+        MarkerNews::NotWithin(n) => format!("not known yet: not within {n} events"),
+        MarkerNews::Never => "nothing changes it any more".to_owned(),
+    };
+    out.push(fact("by", crate::diag::render::printable(&news), t.text()));
+    let polls = match model.session.machine().host.poll {
+        Some(p) => {
+            let made = p.told + p.untold;
+            format!("{made} of {} reads made", made.saturating_add(p.left))
+        }
+        None => "not polled now".to_owned(),
+    };
+    out.push(fact("polls", polls, t.text()));
+    out
+}
+
+/// The marker in a few words, for the status line of a small screen.
+pub fn short(model: &Model) -> Row {
+    let t = model.theme;
+    match word(model) {
+        Some((_, now, style)) => {
+            let mut row = Row::text("marker ", t.dim()).with(now, style);
+            if let MarkerNews::By(e) = model.derived.marker.2 {
+                row.push(format!(" (changes at event {})", e.n), t.dim());
+            }
+            row
+        }
+        None => Row::new(),
+    }
+}

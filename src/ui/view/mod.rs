@@ -1,0 +1,156 @@
+//! Drawing: the model into a buffer, pane by pane. Nothing here changes the model.
+
+mod bottom;
+mod checks;
+mod compact;
+mod events;
+mod header;
+mod inspector;
+mod marker;
+mod memory;
+pub mod popup;
+mod rings;
+
+use super::layout::{Areas, Class, Pane};
+use super::model::Model;
+use super::rows::{self, Row, clip, width};
+use crate::diag::render::printable;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+/// Draws the whole screen; the place of the text cursor, where there is one.
+pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
+    let areas = &model.derived.areas;
+    rows::draw(&[header::header(model, areas.header.width)], areas.header, buf);
+    rows::draw(&[header::phases(model, areas.phases.width)], areas.phases, buf);
+    for (pane, area) in &areas.panes {
+        draw_pane(model, *pane, *area, buf);
+    }
+    rows::draw(&compact::summary(model, areas.summary.width), areas.summary, buf);
+    rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
+    rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
+    popup::draw(model, buf);
+    bottom::command_line(model, buf)
+}
+
+/// Draws one pane with its title.
+pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    let (across, down) = model.theme.lines();
+    if area.height > 1 {
+        let focused = model.focus == pane;
+        let mark = if focused { model.theme.cursor() } else { across };
+        let mut row = Row::text(mark.to_string(), model.theme.border());
+        let room = usize::from(area.width).saturating_sub(4);
+        let title = format!(" {} ", clip(&pane_title(model, pane), room));
+        row.push(title, model.theme.title(focused));
+        let rest = usize::from(area.width).saturating_sub(row.width());
+        row.push(across.to_string().repeat(rest), model.theme.border());
+        rows::draw(&[row], area, buf);
+    }
+    let inner = Areas::inner(area);
+    if area.x > 0 && area.width > 1 {
+        for y in inner.top()..inner.bottom() {
+            buf.set_stringn(area.x, y, down.to_string(), 1, model.theme.border());
+        }
+    }
+    rows::draw(&pane_rows(model, pane, inner.width, inner.height), inner, buf);
+}
+
+/// What a pane shows inside an area of a size.
+pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row> {
+    let w = usize::from(width);
+    match pane {
+        Pane::Tx | Pane::Rx if model.derived.areas.class != Class::Full => compact::rings(model, w),
+        Pane::Tx => rings::rows(model, crate::udma::Dir::Tx, w),
+        Pane::Rx => rings::rows(model, crate::udma::Dir::Rx, w),
+        Pane::Inspector => inspector::rows(model, w),
+        Pane::Marker => marker::rows(model, w),
+        Pane::Memory => memory::rows(model, w, usize::from(height)),
+        Pane::Events => events::rows(model, w),
+        Pane::Checks => checks::rows(model, w, usize::from(height)),
+    }
+}
+
+fn pane_title(model: &Model, pane: Pane) -> String {
+    match pane {
+        Pane::Tx | Pane::Rx if model.derived.areas.class != Class::Full => compact::title(model),
+        Pane::Tx => rings::title(model, crate::udma::Dir::Tx),
+        Pane::Rx => rings::title(model, crate::udma::Dir::Rx),
+        Pane::Inspector => inspector::title(model),
+        Pane::Memory => memory::title(model),
+        Pane::Checks => checks::title(model),
+        Pane::Marker | Pane::Events => pane.name().to_owned(),
+    }
+}
+
+/// An address by its region: `name+0xoffset`, or the bare number outside all of them.
+fn place(model: &Model, addr: u64) -> String {
+    match model.session.machine().memory.region_at(addr) {
+        Some(r) if r.base == addr => printable(&r.name),
+        Some(r) => format!("{}+{:#x}", printable(&r.name), addr - r.base),
+        None => format!("{addr:#x}"),
+    }
+}
+
+/// Bytes with the largest unit in which they are a whole number.
+fn human(bytes: u64) -> String {
+    for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{} {name}", bytes / unit);
+        }
+    }
+    format!("{bytes} B")
+}
+
+/// A number in hexadecimal, in groups of four digits.
+fn hex(value: u64, digits: usize) -> String {
+    let plain = format!("{value:0digits$x}");
+    let n = plain.len();
+    let mut out = String::from("0x");
+    for (i, c) in plain.chars().enumerate() {
+        if i > 0 && (n - i) % 4 == 0 {
+            out.push('_');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Pieces on the left and the right of a line, blanks between; the left is clipped.
+fn left_right(left: Row, right: Row, room: usize) -> Row {
+    let right_width = right.width();
+    let mut out = Row::new();
+    let mut have = 0;
+    let left_room = room.saturating_sub(right_width + 1);
+    for mut p in left.0 {
+        let w = width(&p.text);
+        if have + w > left_room {
+            p.text = clip(&p.text, left_room.saturating_sub(have));
+            out.0.push(p);
+            break;
+        }
+        have += w;
+        out.0.push(p);
+    }
+    out.pad_to(room.saturating_sub(right_width));
+    out.0.extend(right.0);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_numbers_are_written_for_people() {
+        assert_eq!(human(65_536), "64 KiB");
+        assert_eq!(human(1500), "1500 B");
+        assert_eq!(human(0), "0 B");
+        assert_eq!(hex(0x0d00_1000, 8), "0x0d00_1000");
+        assert_eq!(hex(0x4000_0100_2000, 16), "0x0000_4000_0100_2000");
+    }
+}

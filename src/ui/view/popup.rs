@@ -1,0 +1,188 @@
+//! Texts over the screen: the help, made from the keymap and the command table, and answers
+//! of more than one line.
+
+use crate::diag::render::printable;
+use crate::engine::command::{COMMANDS, Group};
+use crate::engine::ring::Life;
+use crate::ui::keymap::{KEYMAP, When};
+use crate::ui::model::{Model, Popup};
+use crate::ui::rows::{self, Row, width, wrap};
+use crate::ui::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Widest popup.
+const WIDEST: u16 = 110;
+
+/// The outer area of a popup with so many lines.
+fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
+    let w =
+        screen.width.saturating_sub(4).min(WIDEST).min((widest as u16).saturating_add(4).max(40));
+    let w = w.max(1).min(screen.width);
+    let h = (lines.min(usize::from(u16::MAX) - 2) as u16 + 2)
+        .min(screen.height.saturating_sub(2))
+        .max(1)
+        .min(screen.height);
+    Rect {
+        x: screen.x + (screen.width - w) / 2,
+        y: screen.y + (screen.height - h) / 2,
+        width: w,
+        height: h,
+    }
+}
+
+fn content(model: &Model, room: usize) -> Vec<Row> {
+    match &model.popup {
+        Some((Popup::Help, _)) => help(model.theme, room),
+        Some((Popup::Output(lines), _)) => {
+            lines.iter().map(|l| Row::text(printable(l), model.theme.text())).collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+fn measured(model: &Model, screen: Rect) -> (Rect, Vec<Row>) {
+    let room = usize::from(screen.width.saturating_sub(8).min(WIDEST - 4));
+    let rows = content(model, room);
+    let widest = rows.iter().map(Row::width).max().unwrap_or(0);
+    (area(screen, rows.len(), widest), rows)
+}
+
+/// How far the popup can be scrolled.
+pub fn max_scroll(model: &Model) -> usize {
+    let (area, rows) = measured(model, Rect::new(0, 0, model.size.0, model.size.1));
+    rows.len().saturating_sub(usize::from(area.height.saturating_sub(2)))
+}
+
+/// Draws the popup, if one is open.
+pub fn draw(model: &Model, buf: &mut Buffer) {
+    let Some((popup, scroll)) = &model.popup else { return };
+    let (area, content) = measured(model, buf.area);
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            buf[(x, y)].reset();
+        }
+    }
+    let t = model.theme;
+    let inner = usize::from(area.height.saturating_sub(2));
+    let scroll = (*scroll).min(content.len().saturating_sub(inner));
+    let name = if *popup == Popup::Help { "help" } else { "answer" };
+    let more = match content.len().saturating_sub(scroll + inner) {
+        0 => "Esc closes".to_owned(),
+        n => format!("{n} more lines below, Esc closes"),
+    };
+    let mut lines = vec![edge(t, area.width, name)];
+    for i in 0..inner {
+        lines.push(side(t, area.width, content.get(scroll + i)));
+    }
+    lines.push(edge(t, area.width, &more));
+    rows::draw(&lines, area, buf);
+}
+
+fn edge(t: Theme, w: u16, text: &str) -> Row {
+    let (across, _) = t.lines();
+    let mut row = Row::text(across.to_string().repeat(2), t.accent());
+    row.push(format!(" {text} "), t.accent());
+    let rest = usize::from(w).saturating_sub(row.width());
+    row.push(across.to_string().repeat(rest), t.accent());
+    row
+}
+
+fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
+    let (_, down) = t.lines();
+    let room = usize::from(w).saturating_sub(2);
+    let mut row = Row::text(format!("{down} "), t.accent());
+    for p in content.into_iter().flat_map(|r| &r.0) {
+        let left = (room + 1).saturating_sub(row.width());
+        row.push(rows::clip(&p.text, left.saturating_sub(1)), p.style);
+    }
+    row.pad_to(usize::from(w).saturating_sub(1));
+    row.push(down.to_string(), t.accent());
+    row
+}
+
+/// The help.
+fn help(t: Theme, room: usize) -> Vec<Row> {
+    let mut out = Vec::new();
+    let places = [When::Panes, When::Ring]
+        .into_iter()
+        .chain(crate::ui::layout::Pane::ALL.map(When::In))
+        .chain([When::Popup, When::Line]);
+    for when in places {
+        let mut bindings = KEYMAP.iter().filter(|b| b.when == when).peekable();
+        if bindings.peek().is_none() {
+            continue;
+        }
+        heading(&mut out, t, &format!("keys: {}", when.name()));
+        for b in bindings {
+            let keys: Vec<String> = b.keys.iter().map(|k| k.name()).collect();
+            let command = match b.does {
+                crate::ui::keymap::Does::Command(c) => format!("  :{c}"),
+                crate::ui::keymap::Does::Act(_) => String::new(),
+            };
+            out.push(
+                Row::text(format!("  {:<22}", keys.join(" ")), t.accent())
+                    .with(b.help, t.text())
+                    .with(command, t.dim()),
+            );
+        }
+    }
+    heading(&mut out, t, "mouse");
+    for line in [
+        "click a slot, a bit, an event or a finding to select it; a selected event again to go there",
+        "the wheel scrolls what is under it",
+    ] {
+        out.extend(
+            wrap(line, room.saturating_sub(2))
+                .iter()
+                .map(|l| Row::text(format!("  {l}"), t.text())),
+        );
+    }
+    heading(&mut out, t, "a slot's line");
+    for life in Life::ALL {
+        let name = if life == Life::NeverWritten { "never written" } else { life.name() };
+        out.push(
+            Row::text(format!("  {}  ", life.glyph(t.ascii)), t.life(life))
+                .with(name, t.life(life)),
+        );
+    }
+    for (mark, text) in [
+        (t.cursor(), "the engine's head: it retires this slot next"),
+        ('t', "the tail: doorbells have posted up to here"),
+        ('n', "next_desc_idx: the slot handed out next"),
+        ('*', "changed since the last stop"),
+        ('B', "a breakpoint (b: disabled)"),
+    ] {
+        out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
+    }
+    for group in Group::ALL {
+        heading(&mut out, t, &format!("commands: {}", group.title()));
+        for c in COMMANDS.iter().filter(|c| c.group == group) {
+            let mut row = Row::text(format!("  {}", c.name), t.accent());
+            row.push(format!(" {}", c.usage), t.dim());
+            let column = 40;
+            if row.width() + 1 > column || room < column + width(c.summary) {
+                out.push(row);
+                for l in wrap(c.summary, room.saturating_sub(8)) {
+                    out.push(Row::text(format!("        {l}"), t.text()));
+                }
+                continue;
+            }
+            row.pad_to(column);
+            row.push(c.summary, t.text());
+            out.push(row);
+        }
+    }
+    out
+}
+
+fn heading(out: &mut Vec<Row>, t: Theme, text: &str) {
+    if !out.is_empty() {
+        out.push(Row::new());
+    }
+    out.push(Row::text(text, t.strong()));
+}

@@ -1,0 +1,224 @@
+//! One ring: a line per slot, equal slots folded.
+
+use super::{human, place};
+use crate::engine::ring::Life;
+use crate::udma::field::{self, Kind};
+use crate::udma::{Desc, Dir, Field, View, Word, class};
+use crate::ui::model::{Model, RingCursor, RingLine};
+use crate::ui::rows::{Hit, Row, clip, clip_middle};
+use crate::ui::theme::Theme;
+use ratatui::style::Modifier;
+
+/// Slots, phase and free slots of a ring.
+pub fn title(model: &Model, dir: Dir) -> String {
+    let name = dir.name().to_uppercase();
+    let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
+        return format!("{name}  no queue");
+    };
+    let sw = q.sw(dir);
+    if sw.size == 0 {
+        return format!("{name}  not known");
+    }
+    format!("{name}  {} slots  phase {}  {} free", sw.size, sw.desc_ring_id, sw.free())
+}
+
+/// The lines of a ring, headings first.
+pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
+    let cols = Columns::new(model, dir, width);
+    let mut out = vec![Row::text(cols.headings(dir), model.theme.dim())];
+    for line in &model.derived.ring {
+        out.push(match *line {
+            RingLine::Slot(slot) => cols.slot(model, dir, slot),
+            RingLine::Fold(first, n, tx, rx) => {
+                let life = if dir == Dir::Tx { tx } else { rx };
+                fold(model.theme, (first, n), life, cols.digits)
+            }
+        });
+    }
+    out
+}
+
+/// A line for equal slots.
+pub fn fold(t: Theme, (first, n): (u64, u64), life: Life, digits: usize) -> Row {
+    let what = match life {
+        Life::Guard => "guard, stay free".to_owned(),
+        Life::NeverWritten => "never written".to_owned(),
+        Life::Acked => "acked, free again".to_owned(),
+        life => life.name().to_owned(),
+    };
+    Row::text(format!("  {}{:>digits$}   {n} {what}", life.glyph(t.ascii), ".."), t.life(life))
+        .hits(Hit::Slot(Dir::Tx, first))
+}
+
+/// Which columns there is room for.
+struct Columns {
+    digits: usize,
+    op: bool,
+    length: usize,
+    addr: usize,
+}
+
+/// Digits of the largest slot number.
+pub fn digits(model: &Model) -> usize {
+    model.slots().saturating_sub(1).to_string().len().max(2)
+}
+
+impl Columns {
+    fn new(model: &Model, dir: Dir, width: usize) -> Columns {
+        let digits = digits(model);
+        let op = dir == Dir::Tx && width >= 56;
+        let flags = flag_fields(dir).count() + 1;
+        let left = MARKS + digits + 3 + LIFE + 2 + flags + if op { OP + 1 } else { 0 };
+        let length = 9;
+        Columns { digits, op, length, addr: width.saturating_sub(left + length + 1) }
+    }
+
+    fn headings(&self, dir: Dir) -> String {
+        let d = self.digits;
+        let flags = flag_fields(dir).count();
+        let op = if self.op { format!("{:<OP$} ", "op") } else { String::new() };
+        let at = if dir == Dir::Tx { "source" } else { "destination" };
+        format!(
+            "{:w$}{:<LIFE$} p {:<flags$} {op}{:>l$} {at}",
+            "",
+            "life",
+            "flags",
+            "length",
+            w = MARKS + d + 3,
+            l = self.length,
+        )
+    }
+
+    fn slot(&self, model: &Model, dir: Dir, slot: u64) -> Row {
+        let t = model.theme;
+        let Some((desc, life)) = model.slot(dir, slot) else { return Row::new() };
+        let changed = model.slot_changed(dir, slot);
+        let mut row = head(model, dir, slot, self.digits);
+        row.push(format!("{:<LIFE$}", life.name()), t.life(life));
+        if !desc.is_zero() {
+            row.push(" ", t.text());
+            phase(&mut row, model, dir, desc);
+            row.push(" ", t.text());
+            flags(&mut row, t, dir, desc);
+            if self.op {
+                row.push(format!("{:<OP$} ", clip(&op(desc, dir), OP)), t.text());
+            }
+            row.push(format!("{:>l$} ", length(desc, dir), l = self.length), t.text());
+            row.push(clip_middle(&address(model, desc, dir), self.addr), t.text());
+        }
+        finish(row, model, dir, slot, changed)
+    }
+}
+
+/// Cursor marks and the glyph.
+const MARKS: usize = 3;
+const LIFE: usize = 8;
+const OP: usize = 9;
+
+/// Marks, glyph, number, change and breakpoint of a slot.
+pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
+    let t = model.theme;
+    let cursors = model.cursors(dir, slot);
+    let has = |c| cursors.contains(&c);
+    let mut row = Row::new();
+    let first = match (has(RingCursor::Head), has(RingCursor::Tail)) {
+        (true, _) => t.cursor(),
+        (false, true) => 't',
+        _ => ' ',
+    };
+    row.push(first.to_string(), t.accent());
+    row.push(if has(RingCursor::Next) { "n" } else { " " }, t.accent());
+    let life = model.slot(dir, slot).map_or(Life::NeverWritten, |s| s.1);
+    row.push(life.glyph(t.ascii).to_string(), t.life(life));
+    row.push(format!("{slot:>digits$}"), t.text());
+    row.push(if model.slot_changed(dir, slot) { "*" } else { " " }, t.accent());
+    match model.stop_at(dir, slot) {
+        Some((_, true)) => row.push("B ", t.error()),
+        Some((_, false)) => row.push("b ", t.dim()),
+        None => row.push("  ", t.text()),
+    }
+    row
+}
+
+/// Lights a slot's line where it is selected or changed, and makes it clickable.
+pub fn finish(row: Row, model: &Model, dir: Dir, slot: u64, changed: bool) -> Row {
+    let t = model.theme;
+    let selected = model.selection.slot == slot;
+    let row = if changed { row.restyled(|s| t.changed(s)) } else { row };
+    let row = match (selected, model.selection.dir == dir) {
+        (true, true) => row.restyled(|s| t.selected(s)),
+        (true, false) => row.restyled(|s| s.add_modifier(Modifier::UNDERLINED)),
+        _ => row,
+    };
+    row.hits(Hit::Slot(dir, slot))
+}
+
+/// The phase, weighted by whether it is the one handed out now.
+pub fn phase(row: &mut Row, model: &Model, dir: Dir, desc: Desc) {
+    let t = model.theme;
+    if desc.view(dir) == View::Meta {
+        row.push("-", t.dim());
+        return;
+    }
+    let current = model
+        .queue()
+        .and_then(|id| model.session.machine().queue(id))
+        .is_some_and(|q| q.sw(dir).desc_ring_id == desc.ring_id());
+    row.push(desc.ring_id().to_string(), if current { t.text() } else { t.dim() });
+}
+
+/// Fields shown as letters: the flags of `len_ctrl`, and on Tx the write barrier.
+pub fn flag_fields(dir: Dir) -> impl Iterator<Item = &'static Field> {
+    let view = if dir == Dir::Tx { View::Tx } else { View::Rx };
+    field::fields_of(view, Word::LenCtrl)
+        .filter(|f| f.kind == Kind::Flag)
+        .chain(field::find(view, "write_barrier"))
+}
+
+/// A letter for each flag that is set, a dot for each that is not, and a blank.
+pub fn flags(row: &mut Row, t: Theme, dir: Dir, desc: Desc) {
+    let n = flag_fields(dir).count();
+    if desc.view(dir) == View::Meta {
+        row.push(format!("{:<n$} ", format!("META {}", desc.meta_index())), t.accent());
+        return;
+    }
+    let none = if t.ascii { '.' } else { '·' };
+    for f in flag_fields(dir) {
+        if desc.get(f) == 0 {
+            row.push(none.to_string(), t.dim());
+        } else {
+            row.push(f.label.chars().take(1).collect::<String>(), t.strong());
+        }
+    }
+    row.push(" ", t.text());
+}
+
+/// The operation; a question mark where several readings fit.
+pub fn op(desc: Desc, dir: Dir) -> String {
+    if desc.view(dir) != View::Tx {
+        return String::new();
+    }
+    let more = if class::readings(desc.word1).len() > 1 { "?" } else { "" };
+    format!("{}{more}", class::name(desc.word1))
+}
+
+/// Bytes of a data descriptor.
+pub fn length(desc: Desc, dir: Dir) -> String {
+    if desc.view(dir) == View::Meta { String::new() } else { human(desc.length()) }
+}
+
+/// The address by its region; a symbolic one by its variable.
+pub fn address(model: &Model, desc: Desc, dir: Dir) -> String {
+    if desc.view(dir) == View::Meta {
+        return String::new();
+    }
+    match crate::udma::template::Template::parse(desc.ptr) {
+        Some(v) => {
+            let known = &model.session.program().variables;
+            let name = known.iter().find(|k| k.id == v.var).map(|k| k.name.as_str());
+            let name = name.map_or_else(|| format!("?{}", v.var), crate::diag::render::printable);
+            format!("${name}+{:#x}", v.offset)
+        }
+        None => place(model, desc.ptr),
+    }
+}

@@ -1,0 +1,239 @@
+//! Keys do what the commands that they stand for do; nothing breaks the screen.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod ui_support;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use dmadbg::engine::session::Session;
+use dmadbg::ui::keymap::{Does, KEYMAP, When, markdown};
+use dmadbg::ui::update::{Message, update_all};
+use dmadbg::ui::{Pane, seams};
+use proptest::prelude::*;
+use std::sync::Arc;
+use ui_support::*;
+
+/// Commands that bring a session into the middle of things.
+const MOMENTS: &[&str] = &["goto 0", "goto 30", "goto 61", "goto 150", "goto end"];
+
+#[test]
+fn each_key_does_what_the_command_that_it_stands_for_does() {
+    let mut compared = 0;
+    for b in KEYMAP.iter().filter(|b| b.when == When::Panes) {
+        let Does::Command(text) = b.does else { continue };
+        let command = seams::parse(text).unwrap();
+        for key in b.keys {
+            for moment in MOMENTS {
+                let mut m = model(wrap64(), "wrap64.bin", (160, 45));
+                let mut s = Session::new(Arc::new(wrap64()));
+                let at = seams::parse(moment).unwrap();
+                m.run(&at, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
+                s.execute(&at).unwrap();
+                let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+                let goes_on = update_all(&mut m, Message::Key(KeyEvent::new(key.code, modifiers)));
+                let outcome = s.execute(&command).unwrap();
+                assert_eq!(goes_on, !outcome.quit, "{text}");
+                assert_eq!(m.session.position(), s.position(), "{text} at {moment}");
+                assert_eq!(m.session.machine().digest(), s.machine().digest(), "{text}");
+                assert_eq!(m.session.before().digest(), s.before().digest(), "{text}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 70, "{compared}");
+}
+
+#[test]
+fn a_typed_command_does_the_same_as_the_key() {
+    let mut by_key = model(wrap64(), "x", (120, 36));
+    let mut typed = by_key.clone();
+    keys(&mut by_key, "dsssS");
+    keys(&mut typed, ":doorbell<Enter>:step 3<Enter>:reverse-step<Enter>");
+    assert_eq!(by_key.session.machine().digest(), typed.session.machine().digest());
+    assert_eq!(typed.history, ["doorbell", "step 3", "reverse-step"]);
+    assert!(typed.line.is_none());
+}
+
+#[test]
+fn b_sets_a_breakpoint_and_takes_it_away_and_c_stops_there() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "<Down>b");
+    assert_eq!(m.session.stops().len(), 1);
+    keys(&mut m, "c");
+    assert!(m.said.as_ref().is_some_and(|s| s.text.contains("breakpoint 1")), "{:?}", m.said);
+    keys(&mut m, "b");
+    assert_eq!(m.session.stops().len(), 0);
+}
+
+#[test]
+fn history_is_walked_and_the_line_being_typed_is_kept() {
+    let mut m = model(one_copy(), "x", (80, 24));
+    keys(&mut m, ":step<Enter>:where<Enter><Esc>:ne<Up><Up><Down>");
+    assert_eq!(m.line.as_ref().unwrap().input.value(), "where");
+    keys(&mut m, "<Down>");
+    assert_eq!(m.line.as_ref().unwrap().input.value(), "ne");
+}
+
+#[test]
+fn a_refused_line_stays_open_with_carets_under_the_word() {
+    let mut m = model(one_copy(), "x", (80, 24));
+    keys(&mut m, ":break tz[3]<Enter>");
+    let line = m.line.as_ref().unwrap();
+    let place = &line.error.as_ref().unwrap().place;
+    assert_eq!((place.column, place.width), (Some(7), Some(5)));
+    let shown = text(&draw(&m));
+    assert!(shown.contains("\n: break tz[3]\n        ^^^^^\n"), "{shown}");
+    keys(&mut m, "<Bs>");
+    assert!(m.line.as_ref().unwrap().error.is_none());
+}
+
+#[test]
+fn enter_on_an_event_goes_there() {
+    let mut m = model(wrap64(), "x", (160, 45));
+    keys(&mut m, "nn");
+    m.focus = Pane::Events;
+    let here = m.session.position();
+    keys(&mut m, "<Down><Down><Down><Enter>");
+    assert_eq!(m.session.position(), here + 3);
+}
+
+#[test]
+fn brackets_walk_the_queues() {
+    let mut m = model(two_queues(), "x", (120, 36));
+    keys(&mut m, "]");
+    assert_eq!(m.queue().unwrap().queue, 1);
+    assert_eq!(m.slots(), 128);
+    keys(&mut m, "<Esc>[");
+    assert_eq!(m.queue().unwrap().queue, 0);
+}
+
+fn click(m: &mut dmadbg::ui::Model, x: u16, y: u16) {
+    let e = MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: x,
+        row: y,
+        modifiers: KeyModifiers::NONE,
+    };
+    update_all(m, Message::Mouse(e));
+}
+
+/// Where a text is on the screen.
+fn find(m: &dmadbg::ui::Model, what: &str) -> (u16, u16) {
+    let shown = text(&draw(m));
+    for (y, line) in shown.lines().enumerate() {
+        if let Some(at) = line.find(what) {
+            return (line[..at].chars().count() as u16, y as u16);
+        }
+    }
+    panic!("{what} is not on the screen:\n{shown}");
+}
+
+#[test]
+fn a_click_selects_what_is_under_it() {
+    let mut m = model(one_copy(), "x", (160, 45));
+    keys(&mut m, "n");
+    // A bit: FIRST of len_ctrl.
+    let (x, y) = find(&m, "FIRST");
+    click(&mut m, x, y);
+    assert_eq!(m.focus, Pane::Inspector);
+    assert_eq!(m.bit(), (dmadbg::udma::Word::LenCtrl, 26));
+    // A slot of the Rx ring.
+    let area = m.derived.areas.pane(Pane::Rx).unwrap();
+    click(&mut m, area.x + 8, area.y + 3);
+    assert_eq!((m.selection.dir, m.selection.slot), (dmadbg::udma::Dir::Rx, 1));
+    // An event, twice: there.
+    let area = m.derived.areas.pane(Pane::Events).unwrap();
+    click(&mut m, area.x + 8, area.y + 2);
+    let at = m.event_cursor;
+    click(&mut m, area.x + 8, area.y + 2);
+    assert_eq!(m.session.position(), at);
+}
+
+fn arbitrary_message() -> impl Strategy<Value = Message> {
+    let letters = "sSnNeEdDfFcCgGwb:]{[zatohjkl?qQ0123/x ".chars().map(KeyCode::Char);
+    let others = [
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::F(1),
+    ];
+    let codes: Vec<KeyCode> = letters.chain(others).collect();
+    let ctrl = prop_oneof![9 => Just(KeyModifiers::NONE), 1 => Just(KeyModifiers::CONTROL)];
+    let key = (proptest::sample::select(codes), ctrl)
+        .prop_map(|(c, m)| Message::Key(KeyEvent::new(c, m)));
+    let kinds = vec![
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Down(MouseButton::Right),
+        MouseEventKind::ScrollUp,
+        MouseEventKind::ScrollDown,
+        MouseEventKind::Moved,
+    ];
+    let mouse =
+        (proptest::sample::select(kinds), 0u16..220, 0u16..70).prop_map(|(kind, column, row)| {
+            Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+        });
+    let size = prop_oneof![
+        2 => (1u16..12, 1u16..12),
+        2 => (60u16..130, 1u16..40),
+        1 => (1u16..260, 1u16..90)
+    ]
+    .prop_map(|(w, h)| Message::Resize(w, h));
+    let paste = "[a-z0-9\\[\\] \u{1}é中🤦]{0,12}".prop_map(Message::Paste);
+    prop_oneof![12 => key, 3 => mouse, 3 => size, 1 => paste]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn no_keys_clicks_or_sizes_break_the_screen(
+        which in 0usize..6,
+        messages in proptest::collection::vec(arbitrary_message(), 1..60),
+    ) {
+        let p = [one_copy, wrap64, faulting, stalled, two_queues, odd][which]();
+        let mut m = model(p, "some\u{1b}[2Jname", (80, 24));
+        for message in messages {
+            update_all(&mut m, message);
+            let buf = draw(&m);
+            let control = buf.content().iter().any(|c| c.symbol().chars().any(char::is_control));
+            prop_assert!(!control);
+        }
+    }
+}
+
+#[test]
+fn a_program_without_queues_is_shown() {
+    for size in [(1, 1), (80, 24), (160, 45)] {
+        let p = dmadbg::engine::program::Program::new(
+            dmadbg::udma::Generation::V2,
+            dmadbg::udma::Profile::default_profile(),
+        );
+        let mut m = model(p, "empty", size);
+        keys(&mut m, "sb<Tab><Tab>c<Down>]?");
+        draw(&m);
+    }
+}
+
+#[test]
+fn the_table_of_keys_in_the_documentation_is_the_keymap() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/screen.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (begin, end) = ("<!-- keys: begin -->\n", "<!-- keys: end -->");
+    let from = text.find(begin).unwrap() + begin.len();
+    let to = text.find(end).unwrap();
+    if std::env::var_os("DMADBG_BLESS").is_some() {
+        let new = format!("{}\n{}\n{}", &text[..from], markdown(), &text[to..]);
+        std::fs::write(path, new).unwrap();
+        return;
+    }
+    assert_eq!(text[from..to].trim(), markdown().trim(), "DMADBG_BLESS=1 rewrites it");
+}
