@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use dmadbg::engine::session::Session;
 use dmadbg::ui::keymap::{Does, KEYMAP, When, markdown};
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Pane, Seams};
+use dmadbg::ui::{Pane, seams};
 use proptest::prelude::*;
 use std::sync::Arc;
 use ui_support::*;
@@ -17,16 +17,15 @@ const MOMENTS: &[&str] = &["goto 0", "goto 30", "goto 61", "goto 150", "goto end
 
 #[test]
 fn each_key_does_what_the_command_that_it_stands_for_does() {
-    let seams = Seams::default();
     let mut compared = 0;
     for b in KEYMAP.iter().filter(|b| b.when == When::Panes) {
         let Does::Command(text) = b.does else { continue };
-        let command = (seams.parse)(text).unwrap();
+        let command = seams::parse(text).unwrap();
         for key in b.keys {
             for moment in MOMENTS {
                 let mut m = model(wrap64(), "wrap64.bin", (160, 45));
                 let mut s = Session::new(Arc::new(wrap64()));
-                let at = (seams.parse)(moment).unwrap();
+                let at = seams::parse(moment).unwrap();
                 m.run(&at, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
                 s.execute(&at).unwrap();
                 let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
@@ -164,7 +163,7 @@ fn a_long_run_is_told_of_and_can_be_cancelled() {
     }
     let mut m = model(p, "long", (80, 24));
     let mut told = 0;
-    let command = (Seams::default().parse)("goto end").unwrap();
+    let command = seams::parse("goto end").unwrap();
     m.run(&command, &mut |seen, progress| {
         told += 1;
         assert_eq!(seen.session.position(), 0, "the picture is the one from before");

@@ -19,7 +19,6 @@ pub mod view;
 
 pub use layout::Pane;
 pub use model::{Model, Title};
-pub use seams::Seams;
 pub use shell::{Options, ScreenError, check_terminal, run};
 pub use theme::Theme;
 pub use update::{Effect, Message};

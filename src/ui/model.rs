@@ -3,7 +3,6 @@
 
 use super::folding::RingLine;
 use super::layout::{self, Areas, Pane};
-use super::seams::Seams;
 use super::theme::Theme;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Loc};
@@ -109,8 +108,6 @@ pub struct Derived {
 pub struct Model {
     /// The session.
     pub session: Session,
-    /// What other rooms do for the screen.
-    pub seams: Seams,
     /// File and notes.
     pub title: Title,
     /// Columns and rows.
@@ -179,7 +176,6 @@ impl Model {
         let mut model = Model {
             event_cursor: session.position(),
             session,
-            seams: Seams::default(),
             title,
             size,
             focus,

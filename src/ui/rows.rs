@@ -179,6 +179,17 @@ pub fn clip(text: &str, room: usize) -> String {
     out
 }
 
+/// Shortens a path to `room` columns at its front: its end tells most.
+pub fn clip_front(text: &str, room: usize) -> String {
+    let n = text.chars().count();
+    if n <= room {
+        return text.to_owned();
+    }
+    let dots = if room < 4 { "" } else { ".." };
+    let tail: String = text.chars().skip(n - (room - dots.len())).collect();
+    format!("{dots}{tail}")
+}
+
 /// Shortens an address or name to `room` columns in its middle: its end tells more.
 pub fn clip_middle(text: &str, room: usize) -> String {
     let n = text.chars().count();
@@ -204,6 +215,7 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("", 3), [""; 0]);
         assert_eq!(clip("abcdefgh", 5), "abc..");
+        assert_eq!(clip_front("samples/copy.dma", 10), "..copy.dma");
         assert_eq!(clip_middle("host_buffer+0x1000", 10), "hos..x1000");
     }
 

@@ -6,7 +6,6 @@
 //! while suspended.
 
 use super::model::{Model, Title};
-use super::seams::Seams;
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
 use super::view;
@@ -39,18 +38,12 @@ pub struct Options {
     pub theme: Theme,
     /// Take the mouse (the terminal's own selection then needs Shift).
     pub mouse: bool,
-    /// What other rooms do.
-    pub seams: Seams,
 }
 
 impl Options {
     /// What the environment asks for.
     pub fn from_env() -> Options {
-        Options {
-            theme: Theme::from_env(|name| std::env::var(name).ok()),
-            mouse: true,
-            seams: Seams::default(),
-        }
+        Options { theme: Theme::from_env(|name| std::env::var(name).ok()), mouse: true }
     }
 }
 
@@ -94,7 +87,6 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
     let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
-    model.seams = options.seams;
     model.prepare();
     let mut shell =
         Shell { terminal, receiver, pending: VecDeque::new(), mouse: options.mouse, signal: None };

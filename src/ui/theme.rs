@@ -61,6 +61,17 @@ impl Theme {
         Theme { palette, ascii: !utf8 }
     }
 
+    /// The same theme with colours, or without any.
+    #[must_use]
+    pub fn coloured(self, on: bool) -> Theme {
+        let palette = match (on, self.palette) {
+            (false, _) => Palette::Plain,
+            (true, Palette::Plain) => Palette::Dark,
+            (true, other) => other,
+        };
+        Theme { palette, ..self }
+    }
+
     fn fg(self, dark: Color, light: Color) -> Style {
         match self.palette {
             Palette::Dark => Style::new().fg(dark),

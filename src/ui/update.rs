@@ -4,9 +4,10 @@ use super::keymap::{self, Action, Does, Key, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
 use super::rows::Hit;
-use super::view;
+use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
+use crate::script;
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use tui_input::{Input, InputRequest};
@@ -129,7 +130,7 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
 
 /// The command of a text; a text that is none is shown as refused.
 fn command(model: &mut Model, text: &str) -> Vec<Effect> {
-    match (model.seams.parse)(text) {
+    match seams::parse(text) {
         Ok(c) => vec![Effect::Run(c)],
         Err(d) => {
             model.refuse(d);
@@ -357,8 +358,8 @@ fn history(model: &mut Model, n: i64) {
 fn complete(model: &mut Model) {
     let Some(line) = &mut model.line else { return };
     let text = line.input.value().to_owned();
-    let found = (model.seams.complete)(&model.session, &text);
-    let start = text.rfind(char::is_whitespace).map_or(0, |i| i + 1);
+    let script::Completion { from: start, candidates: found } =
+        seams::complete(&model.session, &text);
     // As far as all candidates agree.
     let common = found.iter().skip(1).fold(found.first().cloned().unwrap_or_default(), |c, f| {
         c.chars().zip(f.chars()).take_while(|(a, b)| a == b).map(|p| p.0).collect()

@@ -32,7 +32,7 @@ pub fn base(arch: Generation, size: u64) -> Program {
         rx: Some(RingDecl { base: RINGS + 0x10_0000, size }),
         allocatable: true,
         marker_area: host + 0x6000_1000,
-        first_ring_id: 1,
+        first: [dmadbg::engine::program::Start::FRESH; 2],
     });
     p.regions = vec![
         region("host", RegionKind::Host, host + 0x100_0000, 16 << 20, Fill::Pattern(1)),

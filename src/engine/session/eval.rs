@@ -272,7 +272,7 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> EvalError {
     let mut near: Vec<(usize, &str)> = known.map(|k| (distance(name, k), k)).collect();
     near.sort_unstable();
     near.dedup();
-    let close: Vec<&str> = near.iter().filter(|n| n.0 <= 3).map(|n| n.1).take(3).collect();
+    let close: Vec<&str> = near.iter().filter(|n| n.0 <= 2).map(|n| n.1).take(3).collect();
     let help = if close.is_empty() {
         format!("known: {}", near.iter().map(|n| n.1).collect::<Vec<_>>().join(", "))
     } else {

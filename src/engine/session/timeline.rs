@@ -56,7 +56,10 @@ impl Timeline {
     pub fn step(&mut self, m: &mut Machine) -> Option<Step> {
         let step = m.step(&self.program);
         if step.is_none() {
+            // Looking for an event that does not come may leave traces (an idle engine is found
+            // idle); the state after the last event is without them.
             self.end = Some(m.n);
+            *m = self.replay(m.n);
         } else if m.n.is_multiple_of(self.distance) && !self.checkpoints.contains_key(&m.n) {
             self.checkpoints.insert(m.n, m.clone());
             if self.checkpoints.len() > MAX_CHECKPOINTS {
@@ -68,8 +71,15 @@ impl Timeline {
         step
     }
 
+    /// The state after event `n`, which exists, from the nearest checkpoint before it.
+    fn replay(&self, n: u64) -> Machine {
+        let mut m = self.base(n, &self.start);
+        while m.n < n && m.step(&self.program).is_some() {}
+        m
+    }
+
     /// The newest known state not after event `n`, `near` included.
-    fn base(&self, n: u64, near: &Machine) -> Machine {
+    pub fn base(&self, n: u64, near: &Machine) -> Machine {
         let kept = self.checkpoints.range(..=n).next_back().map_or(&self.start, |(_, m)| m);
         if near.n <= n && near.n > kept.n { near.clone() } else { kept.clone() }
     }

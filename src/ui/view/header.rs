@@ -7,7 +7,7 @@ use crate::engine::session::describe_event;
 use crate::udma::Dir;
 use crate::ui::layout::Class;
 use crate::ui::model::Model;
-use crate::ui::rows::Row;
+use crate::ui::rows::{Row, clip_front};
 
 /// File, generation, profile, queue; event, next actor, state.
 pub fn header(model: &Model, width: u16) -> Row {
@@ -30,7 +30,7 @@ pub fn header(model: &Model, width: u16) -> Row {
     if room >= 110 {
         left.push("dmadbg  ", t.dim());
     }
-    left.push(format!("{}  ", clip(&printable(&model.title.file), room / 4)), t.strong());
+    left.push(format!("{}  ", clip_front(&printable(&model.title.file), room / 4)), t.strong());
     left.push(p.arch.name(), t.text());
     if room >= 130 {
         left.push(format!(" {}", p.arch.code_name()), t.text());

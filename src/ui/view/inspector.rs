@@ -9,6 +9,7 @@ use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width, wrap};
+use crate::ui::seams;
 
 /// The slot and its sentence.
 pub fn title(model: &Model) -> String {
@@ -26,7 +27,7 @@ pub fn heading(model: &Model) -> String {
 /// The selected descriptor in words.
 pub fn sentence(model: &Model) -> String {
     let Some((desc, _)) = model.desc() else { return "no such slot".to_owned() };
-    printable(&(model.seams.sentence)(desc, model.selection.dir, model.session.program().arch))
+    printable(&seams::sentence(desc, model.selection.dir, model.session.program().arch))
 }
 
 /// Bytes, rulers, pointer, meaning.

@@ -1,0 +1,325 @@
+//! What can be asked of a session, as data: [`Command`] is what a session executes, and
+//! [`table`] the one list of what there is (`docs/commands.md`).
+
+pub mod table;
+
+pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find};
+
+use super::expr::{Expr, QueueRef};
+use crate::udma::Dir;
+
+/// How far a step goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Unit {
+    /// The next single event.
+    Event,
+    /// The retirement of the next pair of the selected queue.
+    #[default]
+    Slot,
+    /// The end of a packet.
+    Packet,
+    /// The next of the host's five phases.
+    Phase,
+    /// The marker of the current batch seen and acked.
+    Batch,
+}
+
+impl Unit {
+    /// All units.
+    pub const ALL: [Unit; 5] = [Unit::Event, Unit::Slot, Unit::Packet, Unit::Phase, Unit::Batch];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Event => "event",
+            Unit::Slot => "slot",
+            Unit::Packet => "packet",
+            Unit::Phase => "phase",
+            Unit::Batch => "batch",
+        }
+    }
+}
+
+/// Whose events count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Who {
+    /// Anybody's.
+    #[default]
+    Any,
+    /// The host's.
+    Host,
+    /// The engine's.
+    Engine,
+    /// A sequencer's; no event has one before modules are run.
+    Seq,
+}
+
+impl Who {
+    /// All choices.
+    pub const ALL: [Who; 4] = [Who::Any, Who::Host, Who::Engine, Who::Seq];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Who::Any => "any",
+            Who::Host => "host",
+            Who::Engine => "engine",
+            Who::Seq => "seq",
+        }
+    }
+}
+
+/// A place in a program or a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Loc {
+    /// `tx[3]`, `q0.rx[17]`, `tx[3:9]` (last included).
+    Slots {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// First.
+        first: u64,
+        /// Last.
+        last: u64,
+    },
+    /// `batch 2`.
+    Batch(u64),
+    /// An address.
+    Addr(u64),
+    /// `marker`: the marker word becoming the marker.
+    Marker,
+    /// `doorbell`: any doorbell write.
+    Doorbell,
+    /// `fault`: any fault.
+    Fault,
+    /// `event N`.
+    Event(u64),
+}
+
+/// Where `goto` goes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Goto {
+    /// An event number.
+    Event(Expr),
+    /// A mark by name.
+    Mark(String),
+}
+
+/// What `info` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Info {
+    /// Every ring: size, used, free, cursors.
+    Rings,
+    /// One queue in full.
+    Queue,
+    /// Registers of the queue.
+    Regs,
+    /// The marker word.
+    Marker,
+    /// Memory regions.
+    Memory,
+    /// Breakpoints, watchpoints, catchpoints.
+    Breakpoints,
+    /// Findings and faults so far.
+    Faults,
+    /// Batches so far.
+    Batches,
+}
+
+impl Info {
+    /// All subjects.
+    pub const ALL: [Info; 8] = [
+        Info::Rings,
+        Info::Queue,
+        Info::Regs,
+        Info::Marker,
+        Info::Memory,
+        Info::Breakpoints,
+        Info::Faults,
+        Info::Batches,
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Info::Rings => "rings",
+            Info::Queue => "queue",
+            Info::Regs => "regs",
+            Info::Marker => "marker",
+            Info::Memory => "memory",
+            Info::Breakpoints => "breakpoints",
+            Info::Faults => "faults",
+            Info::Batches => "batches",
+        }
+    }
+}
+
+/// How `x` shows memory: `/16wx`: count, width, form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ExamineFormat {
+    /// How many units.
+    pub count: u64,
+    /// Bytes of a unit: 1, 2, 4, 8, or 16 for descriptors.
+    pub width: u8,
+    /// Form.
+    pub form: Form,
+}
+
+impl Default for ExamineFormat {
+    fn default() -> Self {
+        ExamineFormat { count: 16, width: 4, form: Form::Hex }
+    }
+}
+
+/// The form of a value in `x` and `print`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// `x`: hexadecimal.
+    #[default]
+    Hex,
+    /// `d`: decimal.
+    Decimal,
+    /// `t`: binary.
+    Binary,
+    /// `c`: characters.
+    Char,
+    /// `i`: descriptors, as an instruction listing does.
+    Desc,
+}
+
+/// What a script expects to have happened.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Expect {
+    /// A fault of this name.
+    Fault(String, Option<Loc>),
+    /// A timed-out batch.
+    Timeout(Option<u64>),
+    /// The last driver call returned this.
+    Ret(i64),
+    /// The last driver call hit an assertion.
+    Bug,
+    /// The session stands at this place.
+    Stop(Loc),
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Forwards by units.
+    Step {
+        /// How many.
+        count: u64,
+        /// Of what.
+        unit: Unit,
+        /// Whose.
+        who: Who,
+        /// Backwards.
+        back: bool,
+    },
+    /// One phase of the host.
+    Next {
+        /// How many.
+        count: u64,
+        /// Backwards.
+        back: bool,
+    },
+    /// To the next stop or the end.
+    Continue {
+        /// Backwards.
+        back: bool,
+    },
+    /// To the first event at which the expression is not 0.
+    Until {
+        /// The condition.
+        expr: Expr,
+        /// Backwards.
+        back: bool,
+    },
+    /// To the end of the current batch.
+    Finish {
+        /// Backwards.
+        back: bool,
+    },
+    /// To and through the next doorbell.
+    Doorbell {
+        /// Of which queue; any by default.
+        queue: Option<QueueRef>,
+        /// Backwards.
+        back: bool,
+    },
+    /// To an event.
+    Goto(Goto),
+    /// To event 0.
+    Restart,
+    /// A breakpoint.
+    Break {
+        /// Where.
+        loc: Loc,
+        /// Condition.
+        cond: Option<Expr>,
+        /// Deleted at its first hit.
+        once: bool,
+        /// Hits to pass over.
+        after: u64,
+    },
+    /// Delete stops by number; all when empty.
+    Delete(Vec<u64>),
+    /// Enable or disable stops by number; all when empty.
+    Enable(Vec<u64>, bool),
+    /// Show a value.
+    Print {
+        /// What.
+        expr: Expr,
+        /// How.
+        form: Option<Form>,
+    },
+    /// Show memory.
+    Examine {
+        /// How.
+        format: ExamineFormat,
+        /// Where; goes on after the last one when absent.
+        addr: Option<Expr>,
+    },
+    /// Where am I.
+    Where,
+    /// Show a subject; a queue selects it.
+    Info {
+        /// What.
+        what: Info,
+        /// Which queue.
+        queue: Option<QueueRef>,
+    },
+    /// Every bit of a slot, or a code, in words.
+    Explain(Explain),
+    /// Name the current event.
+    Mark(String),
+    /// Set a variable of the session.
+    SetVar(String, Expr),
+    /// Fail unless the expression is not 0.
+    Assert {
+        /// The condition.
+        expr: Expr,
+        /// What to say if it is not.
+        text: Option<String>,
+    },
+    /// Fail unless something happened.
+    Expect(Expect),
+    /// Print a text.
+    Echo(String),
+    /// Read commands from a file (by the script runner).
+    Source(String),
+    /// Help, on one command or all.
+    Help(Option<String>),
+    /// Leave.
+    Quit,
+}
+
+/// What `explain` explains.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Explain {
+    /// A place.
+    Loc(Loc),
+    /// A diagnostic code or a fault's name.
+    Code(String),
+}

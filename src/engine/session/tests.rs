@@ -1,0 +1,273 @@
+//! A session goes back to exactly where going forward would have been.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::*;
+use crate::engine::command::{Goto, Unit, Who};
+use crate::engine::expr::{BinOp, Expr, QueueRef};
+use crate::engine::program::{
+    DeviceOp, Fill, HostOp, QueueDecl, Region, RegionKind, RingDecl, Speed, Start,
+};
+use crate::engine::ring::machine;
+use crate::udma::profile::PROFILES;
+use crate::udma::{Dir, Generation, Profile};
+use proptest::prelude::*;
+
+const Q: QueueId = QueueId { engine: 128, queue: 0 };
+const HOST: u64 = 0x4000_0000_0000;
+const DEVICE: u64 = 0x1000_0000;
+
+fn program(size: u64, ops: Vec<HostOp>) -> Program {
+    let mut p = Program::new(Generation::V3, Profile::default_profile());
+    let ring = |at| Some(RingDecl { base: HOST + at, size });
+    p.queues.push(QueueDecl {
+        id: Q,
+        tx: ring(0x10_0000),
+        rx: ring(0x20_0000),
+        allocatable: true,
+        marker_area: HOST + 0x30_0000,
+        first: [Start::FRESH; 2],
+    });
+    let region = |name: &str, base, len, fill| Region {
+        name: name.into(),
+        kind: RegionKind::Host,
+        base,
+        len,
+        fill,
+    };
+    p.regions.push(region("device", DEVICE, 1 << 24, Fill::Zero));
+    p.regions.push(region("marker", HOST + 0x30_0000, 64, Fill::Zero));
+    p.regions.push(region("buffer", HOST + 0x40_0000, 1 << 24, Fill::Pattern(1)));
+    p.script.push(HostOp::InitQueue { queue: Q }.into());
+    p.script.extend(ops.into_iter().map(Into::into));
+    p
+}
+
+fn copy(size: u64) -> HostOp {
+    HostOp::Copy { queue: Q, src: HOST + 0x40_0000, dst: DEVICE, size }
+}
+
+fn op() -> impl Strategy<Value = HostOp> {
+    let src = HOST + 0x40_0000;
+    prop_oneof![
+        4 => (1u64..400_000).prop_map(copy),
+        1 => (1u64..200_000, any::<u8>()).prop_map(move |(size, value)| HostOp::Memset {
+            queue: Q, buffer: src, dst: DEVICE, size, value
+        }),
+        1 => (0u64..4096, 1u64..200_000, any::<bool>()).prop_map(move |(off, size, to_device)| {
+            HostOp::ZeroCopy {
+                queue: Q, host: src + off, device: DEVICE, size, to_device,
+                markers: [HOST + 0x30_0020, HOST + 0x30_0028],
+            }
+        }),
+        1 => (0u64..70_000, 0u32..5).prop_map(move |(size, barrier_code)| HostOp::Stage {
+            queue: Q, src, dst: DEVICE, size, barrier_code, set_dst_int: false
+        }),
+        1 => (-1i32..4, 1u64..100_000).prop_map(move |(previous, size)| HostOp::CopyAsync {
+            queue: Q, src, dst: DEVICE, size, previous
+        }),
+        1 => (0u32..70, 0u32..70).prop_map(|(m2s, s2m)| HostOp::CopyStart { queue: Q, m2s, s2m }),
+        1 => (0u32..70).prop_map(|count| HostOp::Ack { queue: Q, count }),
+        1 => (0i32..3).prop_map(|handle| HostOp::WaitAsync { queue: Q, handle }),
+        1 => prop_oneof![
+            Just(DeviceOp::Hold), Just(DeviceOp::Resume), Just(DeviceOp::Kick),
+            (0u64..50).prop_map(DeviceOp::Latency), (0u32..3).prop_map(DeviceOp::LoseDoorbells),
+            any::<bool>().prop_map(DeviceOp::ResetWindow),
+        ].prop_map(HostOp::Device),
+    ]
+}
+
+fn random_program() -> impl Strategy<Value = Program> {
+    let size = prop_oneof![Just(32u64), Just(64), Just(128)];
+    let speed =
+        (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });
+    (size, prop::collection::vec(op(), 1..8), 0..PROFILES.len(), 0usize..3, speed).prop_map(
+        |(size, ops, profile, arch, speed)| {
+            let mut p = program(size, ops);
+            p.profile = &PROFILES[profile];
+            p.arch = Generation::ALL[arch];
+            p.speed = speed;
+            p
+        },
+    )
+}
+
+/// The digest after every event, and the events.
+fn record(p: &Program) -> (Vec<u64>, Vec<Event>) {
+    let mut m = Machine::new(p);
+    let mut digests = vec![m.digest()];
+    let mut events = Vec::new();
+    while let Some(s) = m.step(p) {
+        digests.push(m.digest());
+        events.push(s.event);
+        assert!(events.len() < 200_000, "the run does not end");
+    }
+    (digests, events)
+}
+
+fn verbs(back: bool) -> Vec<Command> {
+    let mut v: Vec<Command> = Unit::ALL
+        .into_iter()
+        .map(|unit| Command::Step { count: 1, unit, who: Who::Any, back })
+        .collect();
+    v.push(Command::Step { count: 1, unit: Unit::Event, who: Who::Host, back });
+    v.push(Command::Step { count: 1, unit: Unit::Event, who: Who::Engine, back });
+    v.push(Command::Next { count: 1, back });
+    v.push(Command::Finish { back });
+    v.push(Command::Doorbell { queue: None, back });
+    let odd =
+        Expr::Binary(BinOp::And, Box::new(Expr::Name("event".into())), Box::new(Expr::Num(1)));
+    v.push(Command::Until { expr: odd, back });
+    v.push(Command::Continue { back });
+    v
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// For every verb: the stops on the way back are those on the way forward, and the state
+    /// at each is the one that a plain run has there.
+    #[test]
+    fn back_is_forward_reversed_for_every_verb(p in random_program(), stop in 0u64..32) {
+        let (digests, _) = record(&p);
+        let last = digests.len() as u64 - 1;
+        let mut s = Session::new(Arc::new(p));
+        let at = Loc::Slots { queue: QueueRef::Selected, dir: Dir::Rx, first: stop, last: stop };
+        s.execute(&Command::Break { loc: at, cond: None, once: false, after: 0 }).unwrap();
+        for (forward, backward) in verbs(false).iter().zip(verbs(true)) {
+            s.execute(&Command::Restart).unwrap();
+            let mut ahead = vec![0];
+            loop {
+                s.execute(forward).unwrap();
+                prop_assert_eq!(s.machine().digest(), digests[s.position() as usize]);
+                if s.position() == *ahead.last().unwrap() {
+                    break;
+                }
+                ahead.push(s.position());
+            }
+            prop_assert_eq!(*ahead.last().unwrap(), last);
+            let mut behind = vec![last];
+            while s.position() > 0 {
+                s.execute(&backward).unwrap();
+                prop_assert_eq!(s.machine().digest(), digests[s.position() as usize]);
+                behind.push(s.position());
+            }
+            behind.reverse();
+            prop_assert_eq!(&behind, &ahead, "{:?}", backward);
+        }
+    }
+
+    /// Jumping anywhere gives the state that running there gives.
+    #[test]
+    fn goto_is_running_there(p in random_program(), jumps in prop::collection::vec(any::<u16>(), 1..30)) {
+        let (digests, events) = record(&p);
+        let mut s = Session::new(Arc::new(p));
+        for j in jumps {
+            let n = u64::from(j) % digests.len() as u64;
+            s.execute(&Command::Goto(Goto::Event(Expr::Num(n)))).unwrap();
+            prop_assert_eq!(s.position(), n);
+            prop_assert_eq!(s.machine().digest(), digests[n as usize]);
+            let window = s.events(n, n + 5);
+            let from = n.max(1) as usize;
+            let to = (n as usize + 5).min(events.len() + 1);
+            prop_assert_eq!(&window[..], &events[from - 1..to.max(from) - 1]);
+        }
+    }
+
+    /// Time never runs backwards, and every counter is in the order of a descriptor's life.
+    #[test]
+    fn a_run_is_orderly(p in random_program()) {
+        let mut time = 0;
+        machine::run(&p, |m, e| {
+            assert!(e.t_ns >= time, "{e:?}");
+            time = e.t_ns;
+            let hw = m.queues[0].hw(Dir::Tx);
+            assert!(hw.retired <= hw.visible && hw.visible <= hw.fetched, "{e:?} {hw:?}");
+            let rx = m.queues[0].hw(Dir::Rx);
+            assert!(rx.retired <= rx.visible && rx.visible <= rx.fetched && rx.fetched <= rx.posted);
+            true
+        });
+    }
+}
+
+#[test]
+fn a_breakpoint_passes_over_its_first_hits_in_both_directions() {
+    let mut s = Session::new(Arc::new(program(64, vec![copy(4096), copy(4096), copy(4096)])));
+    let stop = Command::Break { loc: Loc::Doorbell, cond: None, once: false, after: 1 };
+    s.execute(&stop).unwrap();
+    let go = |s: &mut Session, back| {
+        s.execute(&Command::Continue { back }).unwrap();
+        s.position()
+    };
+    let first = go(&mut s, false);
+    assert_eq!(s.value(&Expr::Name("batch".into())).unwrap(), 2);
+    let second = go(&mut s, false);
+    assert!(second > first);
+    assert_eq!(go(&mut s, true), first);
+    assert_eq!(go(&mut s, true), 0);
+}
+
+#[test]
+fn a_temporary_breakpoint_goes_with_its_hit() {
+    let mut s = Session::new(Arc::new(program(64, vec![copy(4096)])));
+    s.execute(&Command::Break { loc: Loc::Marker, cond: None, once: true, after: 0 }).unwrap();
+    s.execute(&Command::Continue { back: false }).unwrap();
+    assert!(matches!(
+        s.last_event().unwrap().kind,
+        crate::engine::ring::EventKind::Visible { len: 4, .. }
+    ));
+    assert!(s.stops().is_empty());
+}
+
+#[test]
+fn expressions_wrap_and_refuse_what_has_no_value() {
+    let s = Session::new(Arc::new(program(64, vec![copy(4096)])));
+    let n = |v| Box::new(Expr::Num(v));
+    let v = |op, a, b| s.value(&Expr::Binary(op, n(a), n(b)));
+    assert_eq!(v(BinOp::Add, u64::MAX, 1), Ok(0));
+    assert_eq!(v(BinOp::Shl, 1, 64), Ok(0));
+    assert_eq!(v(BinOp::Shr, 1, 200), Ok(0));
+    assert_eq!(v(BinOp::Div, 1, 0).unwrap_err().code, "S006");
+    let typo = Expr::Slot {
+        queue: QueueRef::Selected,
+        dir: Dir::Tx,
+        index: n(0),
+        path: vec!["dbm".into()],
+    };
+    let d = s.value(&typo).unwrap_err();
+    assert_eq!((d.code, d.help.as_deref()), ("S005", Some("did you mean dmb?")));
+    let nowhere = Expr::Mem { width: 4, addr: n(16) };
+    assert_eq!(s.value(&nowhere).unwrap_err().code, "S006");
+}
+
+#[test]
+fn a_copy_that_finds_the_ring_full_says_so_and_loses_its_slots() {
+    let done = machine::run(&program(32, vec![copy(20 * 65_536)]), |_, _| true);
+    let codes: Vec<&str> = done.machine.findings.iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["R017", "R015"]);
+    assert_eq!(done.rets.last().map(|r| r.1), Some(Ret::Code(-12)));
+}
+
+#[test]
+fn tx_without_rx_stalls_until_rx_is_rung() {
+    let stage = HostOp::Stage {
+        queue: Q,
+        src: HOST + 0x40_0000,
+        dst: DEVICE,
+        size: 64,
+        barrier_code: 0,
+        set_dst_int: false,
+    };
+    let tx_bell = |dir| {
+        let offset = crate::udma::reg::queue_reg_offset(dir, Q.queue, "drtp_inc").unwrap();
+        HostOp::RegWrite { engine: Q.engine, offset, value: 1 }
+    };
+    let p = program(32, vec![stage, HostOp::Fence, tx_bell(Dir::Tx), tx_bell(Dir::Rx)]);
+    let mut stalled = 0;
+    let done = machine::run(&p, |_, e| {
+        stalled += u32::from(matches!(e.kind, crate::engine::ring::EventKind::Stall { .. }));
+        true
+    });
+    assert_eq!(stalled, 1);
+    assert_eq!(done.machine.queues[0].hw(Dir::Rx).retired, 1);
+    assert!(done.machine.findings.iter().all(|d| d.code == "R005"), "{:?}", done.machine.findings);
+}
