@@ -132,8 +132,8 @@ fn a_click_selects_what_is_under_it() {
     let mut m = model(one_copy(), "x", (160, 45));
     keys(&mut m, "n");
     // A bit: FIRST of len_ctrl.
-    let (x, y) = find(&m, "FIRST");
-    click(&mut m, x, y);
+    let (x, y) = find(&m, "INT LAST FIRST PHASE");
+    click(&mut m, x + 9, y);
     assert_eq!(m.focus, Pane::Inspector);
     assert_eq!(m.bit(), (dmadbg::udma::Word::LenCtrl, 26));
     // A slot of the Rx ring.

@@ -41,6 +41,7 @@ impl Key {
             KeyCode::BackTab => "Shift-Tab".to_owned(),
             KeyCode::PageUp => "PgUp".to_owned(),
             KeyCode::PageDown => "PgDn".to_owned(),
+            KeyCode::F(n) => format!("F{n}"),
             code => format!("{code:?}"),
         };
         if self.ctrl { format!("Ctrl-{name}") } else { name }
@@ -223,8 +224,8 @@ pub static KEYMAP: &[Binding] = &[
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
-    act(LEFT, When::Panes, Action::Columns(-1), "to the TX ring", ""),
-    act(RIGHT, When::Panes, Action::Columns(1), "to the RX ring", ""),
+    act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
+    act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
     act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
     act(ENTER, When::In(Pane::Checks), Action::GotoSelected, "go to where it was found", ""),

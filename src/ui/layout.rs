@@ -55,12 +55,16 @@ impl Pane {
         matches!(self, Pane::Tx | Pane::Rx)
     }
 
-    /// The pane `by` places after it, going round.
+    /// The pane `by` places after it, going round. The two rings are one stop: `ring`.
     #[must_use]
-    pub fn step(self, by: isize) -> Pane {
-        let n = Pane::ALL.len() as isize;
-        let at = Pane::ALL.iter().position(|p| *p == self).unwrap_or(0) as isize;
-        Pane::ALL[(at + by).rem_euclid(n) as usize]
+    pub fn step(self, by: isize, ring: Pane) -> Pane {
+        let stops: Vec<Pane> = Pane::ALL.into_iter().filter(|p| *p != Pane::Rx).collect();
+        let here = if self == Pane::Rx { Pane::Tx } else { self };
+        let at = stops.iter().position(|p| *p == here).unwrap_or(0) as isize;
+        match stops[(at + by).rem_euclid(stops.len() as isize) as usize] {
+            Pane::Tx => ring,
+            pane => pane,
+        }
     }
 }
 
@@ -190,7 +194,9 @@ fn full(main: Rect, out: &mut Areas) {
     let right_width = (main.width / 4).clamp(34, 52);
     let left = Rect { width: main.width - right_width, ..main };
     let mut right = Rect { x: left.right(), width: right_width, ..main };
-    let inspector_height = (main.height / 2).clamp(16, 20).min(main.height - 6);
+    // A narrow screen breaks the longest ruler in two.
+    let more = if main.width < 140 { 2 } else { 0 };
+    let inspector_height = ((main.height / 2).clamp(16, 20) + more).min(main.height - 6);
     let mut rings = left;
     let inspector = cut_bottom(&mut rings, inspector_height);
     // Tx has more to show than Rx.
@@ -234,10 +240,11 @@ mod tests {
     #[test]
     fn tab_visits_every_pane() {
         let mut p = Pane::Tx;
-        for _ in 0..Pane::ALL.len() {
-            p = p.step(1);
+        for _ in 1..Pane::ALL.len() {
+            p = p.step(1, Pane::Rx);
         }
-        assert_eq!(p, Pane::Tx);
-        assert_eq!(Pane::Tx.step(-1), Pane::Checks);
+        assert_eq!(p, Pane::Rx);
+        assert_eq!(Pane::Rx.step(1, Pane::Rx), Pane::Inspector);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx), Pane::Checks);
     }
 }

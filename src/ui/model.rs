@@ -14,6 +14,8 @@ use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
 pub const LOOK_AHEAD: u64 = 1 << 14;
+/// Events looked back, for the slot that the newest of them is about.
+const LOOK_BACK: u64 = 64;
 /// Equal slots in a row that are folded at most into one line.
 const MAX_FOLD: u64 = 1 << 10;
 /// Equal slots in a row that are worth folding.
@@ -76,20 +78,42 @@ pub struct Said {
     pub severity: Option<Severity>,
 }
 
+/// What equal slots have in common: their lives on Tx and Rx, and whether those changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alike {
+    /// On Tx.
+    pub tx: Life,
+    /// On Rx.
+    pub rx: Life,
+    /// Since the last stop.
+    pub changed: (bool, bool),
+}
+
+/// Equal slots in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fold {
+    /// The first.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// What they are.
+    pub alike: Alike,
+}
+
 /// A line of the ring panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingLine {
     /// A slot.
     Slot(u64),
-    /// Equal slots of no interest: first, how many, their lives on Tx and Rx.
-    Fold(u64, u64, Life, Life),
+    /// Equal slots of no interest.
+    Fold(Fold),
 }
 
 impl RingLine {
     fn end(self) -> u64 {
         match self {
             RingLine::Slot(s) => s + 1,
-            RingLine::Fold(s, n, ..) => s + n,
+            RingLine::Fold(f) => f.first + f.count,
         }
     }
 }
@@ -114,6 +138,8 @@ pub struct Derived {
     pub ring: Vec<RingLine>,
     /// Events of the events pane.
     pub events: Vec<Event>,
+    /// Which were asked for: the first, how many.
+    pub window: (u64, u64),
     /// The event that comes next.
     pub next: Option<Event>,
     /// What changes the marker next, seen from an event on.
@@ -186,6 +212,7 @@ impl Model {
             areas: layout::areas(size, focus),
             ring: Vec::new(),
             events: Vec::new(),
+            window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
         };
@@ -389,12 +416,19 @@ impl Model {
         if !self.follow {
             return;
         }
-        let Some(e) = self.session.last_event() else {
-            self.select_slot(None, 0);
-            return;
+        let here = self.session.position();
+        let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
+        let about = if let Some((dir, slot)) = faulted {
+            Some((Some(dir), slot))
+        } else {
+            // The newest event that is about a slot, not too far back.
+            let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
+            recent.iter().rev().find_map(|e| Some((None, slot_of(e, self.queue())?)))
         };
-        if let Some((dir, slot)) = slot_of(&e, self.queue()) {
-            self.select_slot(dir, slot);
+        match about {
+            Some((dir, slot)) => self.select_slot(dir, slot),
+            None if here == 0 => self.select_slot(None, 0),
+            None => {}
         }
     }
 
@@ -433,11 +467,12 @@ impl Model {
         } else if cursor >= self.event_top + rows {
             self.event_top = cursor + 1 - rows;
         }
-        self.derived.events = if self.derived.areas.pane(Pane::Events).is_some() {
-            self.session.events(self.event_top, self.event_top + rows)
-        } else {
-            Vec::new()
-        };
+        let window = (self.event_top, rows);
+        if self.derived.areas.pane(Pane::Events).is_some() && self.derived.window != window {
+            // What happens is settled: a window once read stays true.
+            self.derived.events = self.session.events(window.0, window.0 + window.1);
+            self.derived.window = window;
+        }
     }
 
     fn prepare_marker(&mut self) {
@@ -484,7 +519,7 @@ impl Model {
         let selected = self.selection.slot;
         self.ring_top = self.ring_top.min(selected);
         let mut lines = self.ring_lines(self.ring_top, rows);
-        let shown = lines.iter().any(|l| *l == RingLine::Slot(selected));
+        let shown = lines.contains(&RingLine::Slot(selected));
         if !shown && self.slots() > 0 {
             // The selection goes to the last third; lines before it are found backwards.
             self.ring_top = self.top_before(selected, rows.saturating_sub(1) * 2 / 3);
@@ -506,12 +541,16 @@ impl Model {
 
     /// The line that begins with a slot.
     fn line_from(&self, slot: u64) -> RingLine {
-        let Some((tx, rx)) = self.dull(slot) else { return RingLine::Slot(slot) };
-        let mut n = 1;
-        while n < MAX_FOLD && self.dull(slot + n) == Some((tx, rx)) {
-            n += 1;
+        let Some(alike) = self.dull(slot) else { return RingLine::Slot(slot) };
+        let mut count = 1;
+        while count < MAX_FOLD && self.dull(slot + count) == Some(alike) {
+            count += 1;
         }
-        if n >= MIN_FOLD { RingLine::Fold(slot, n, tx, rx) } else { RingLine::Slot(slot) }
+        if count >= MIN_FOLD {
+            RingLine::Fold(Fold { first: slot, count, alike })
+        } else {
+            RingLine::Slot(slot)
+        }
     }
 
     /// The first slot to show so that `slot` comes after `lines` lines.
@@ -535,8 +574,8 @@ impl Model {
         at
     }
 
-    /// The lives of a slot on both rings where nothing about it is worth a line.
-    fn dull(&self, slot: u64) -> Option<(Life, Life)> {
+    /// What a slot is like where nothing about it is worth a line.
+    fn dull(&self, slot: u64) -> Option<Alike> {
         if !self.fold || slot == self.selection.slot || slot >= self.slots() {
             return None;
         }
@@ -545,14 +584,14 @@ impl Model {
                 let dull = matches!(
                     life,
                     Life::NeverWritten | Life::Stale | Life::Guard | Life::Acked | Life::Retired
-                ) && !self.slot_changed(dir, slot)
-                    && self.stop_at(dir, slot).is_none()
+                ) && self.stop_at(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
-                dull.then_some(life)
+                dull.then(|| (life, self.slot_changed(dir, slot)))
             }
-            None => Some(Life::NeverWritten),
+            None => Some((Life::NeverWritten, false)),
         };
-        Some((one(Dir::Tx)?, one(Dir::Rx)?))
+        let ((tx, a), (rx, b)) = (one(Dir::Tx)?, one(Dir::Rx)?);
+        Some(Alike { tx, rx, changed: (a, b) })
     }
 
     /// Which cursors stand at a slot: the engine's head, its tail, the driver's next slot.
@@ -580,19 +619,20 @@ pub enum RingCursor {
     Next,
 }
 
-/// The slot of a queue that an event is about.
-fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<(Option<Dir>, u64)> {
+/// The slot of a queue that an event is about. The ring that the user looks at stays.
+fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<u64> {
     if e.queue() != queue {
         return None;
     }
     match e.kind {
-        EventKind::Stage { tx, .. } => Some((None, tx.slot)),
-        EventKind::CopyIn { dir, slot, .. }
-        | EventKind::Fetch { dir, slot, .. }
-        | EventKind::Fault { dir, slot, .. } => Some((Some(dir), slot)),
-        EventKind::Read { slot, .. } | EventKind::Stall { slot, .. } => Some((Some(Dir::Tx), slot)),
-        EventKind::Visible { slot, .. } => Some((Some(Dir::Rx), slot)),
-        EventKind::Retire { tx, rx, .. } => Some((None, tx.or(rx)?)),
+        EventKind::Stage { tx, .. } => Some(tx.slot),
+        EventKind::CopyIn { slot, .. }
+        | EventKind::Fetch { slot, .. }
+        | EventKind::Fault { slot, .. }
+        | EventKind::Read { slot, .. }
+        | EventKind::Stall { slot, .. }
+        | EventKind::Visible { slot, .. } => Some(slot),
+        EventKind::Retire { tx, rx, .. } => tx.or(rx),
         _ => None,
     }
 }

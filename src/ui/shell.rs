@@ -14,15 +14,14 @@ use crate::engine::command::Command;
 use crate::engine::session::{Progress, Session};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
-    KeyCode, KeyModifiers,
+    KeyCode, KeyModifiers, MouseEventKind,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Rect;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -85,8 +84,7 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
     let guard = Guard::new(options.mouse)?;
     let (sender, receiver) = channel();
     let signals = listen(sender)?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    wipe(&mut terminal)?;
+    let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
     model.prepare();
@@ -102,13 +100,6 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
         emulate_default_handler(signal)?;
     }
     Ok(())
-}
-
-/// Clears the screen, so that the next picture is drawn whole. ratatui's own `clear` asks the
-/// terminal for its cursor, and a terminal that does not answer would end the program.
-fn wipe(terminal: &mut Terminal<CrosstermBackend<Stdout>>) -> io::Result<()> {
-    let size = terminal.size()?;
-    terminal.resize(Rect::new(0, 0, size.width, size.height))
 }
 
 /// What comes in.
@@ -134,6 +125,8 @@ fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle>
     std::thread::Builder::new().name("input".into()).spawn(move || {
         loop {
             let (message, last) = match crossterm::event::read() {
+                // Nothing answers to a move of the mouse alone.
+                Ok(Event::Mouse(m)) if m.kind == MouseEventKind::Moved => continue,
                 Ok(e) => (Incoming::Event(e), false),
                 Err(_) => (Incoming::Gone, true),
             };
@@ -187,7 +180,7 @@ impl Shell {
                 return Ok(true);
             }
             Incoming::Signal(SIGCONT) => {
-                wipe(&mut self.terminal)?;
+                self.terminal = blank()?;
                 return Ok(true);
             }
             Incoming::Signal(signal) => {
@@ -209,7 +202,7 @@ impl Shell {
                     }
                 }
                 Effect::Suspend => self.suspend(model)?,
-                Effect::Redraw => wipe(&mut self.terminal)?,
+                Effect::Redraw => self.terminal = blank()?,
             }
         }
         Ok(true)
@@ -265,11 +258,18 @@ impl Shell {
         restore();
         emulate_default_handler(SIGTSTP)?;
         prepare(self.mouse)?;
-        wipe(&mut self.terminal)?;
+        self.terminal = blank()?;
         let size = self.terminal.size()?;
         update(model, Message::Resize(size.width, size.height));
         Ok(())
     }
+}
+
+/// An empty screen and the knowledge that it is empty. (`Terminal::clear` would ask where the
+/// cursor is, and the answer would wait behind the thread that reads.)
+fn blank() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    crossterm::execute!(io::stdout(), Clear(ClearType::All))?;
+    Terminal::new(CrosstermBackend::new(io::stdout()))
 }
 
 /// Owns the state of the terminal: restores it when dropped.

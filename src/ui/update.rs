@@ -151,7 +151,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
-        Action::Focus(n) => focus(model, model.focus.step(n as isize)),
+        Action::Focus(n) => {
+            let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
+            focus(model, model.focus.step(n as isize, ring));
+        }
         Action::Queue(n) => return queue(model, n),
         Action::ToggleBreak => {
             let (dir, slot) = (model.selection.dir, model.selection.slot);

@@ -3,7 +3,7 @@
 use super::{left_right, marker};
 use crate::diag::render::printable;
 use crate::engine::session::describe_event;
-use crate::ui::keymap::{Does, KEYMAP};
+use crate::ui::keymap::{Action, Binding, Does, KEYMAP};
 use crate::ui::layout::Class;
 use crate::ui::model::{CommandLine, Model};
 use crate::ui::rows::{self, Row, clip, width, wrap};
@@ -54,22 +54,33 @@ pub fn status(model: &Model, width: u16) -> Row {
     left_right(left, right, room)
 }
 
-/// As many keys as fit.
+/// How to get on at all, on the right; on the left as many other keys as fit.
 pub fn hints(model: &Model, width: u16) -> Row {
     let t = model.theme;
     let room = usize::from(width);
-    let mut row = Row::new();
-    for b in KEYMAP.iter().filter(|b| !b.hint.is_empty()) {
-        let Some(key) = b.keys.first().map(|k| k.name()) else { continue };
+    let one = |b: &Binding| {
+        let key = b.keys.first().map(|k| k.name()).unwrap_or_default();
         // A key that is a command is written heavier than one that only looks.
         let style = if matches!(b.does, Does::Command(_)) { t.accent() } else { t.strong() };
-        let more = Row::text(format!(" {key}"), style).with(format!(" {} ", b.hint), t.dim());
-        if row.width() + more.width() > room {
+        Row::text(format!(" {key}"), style).with(format!(" {} ", b.hint), t.dim())
+    };
+    let basic = |b: &&Binding| {
+        matches!(
+            b.does,
+            Does::Act(Action::OpenLine) | Does::Command("help") | Does::Command("quit")
+        )
+    };
+    let hinted = || KEYMAP.iter().filter(|b| !b.hint.is_empty());
+    let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
+    let mut left = Row::new();
+    for b in hinted().filter(|b| !basic(b)) {
+        let more = one(b);
+        if left.width() + more.width() + right.width() > room {
             break;
         }
-        row.0.extend(more.0);
+        left.0.extend(more.0);
     }
-    row
+    left_right(left, right, room)
 }
 
 /// Draws the open command line over the bottom of the screen; the place of the cursor.

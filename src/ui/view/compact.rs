@@ -1,11 +1,11 @@
 //! The small screen: both rings in one table, and the selected descriptor in a few lines.
 
-use super::inspector;
 use super::rings::{self, address, digits, finish, flags, fold, head, length, phase};
+use super::{human, inspector};
 use crate::diag::render::printable;
-use crate::udma::{Desc, Dir, View, Word, field};
+use crate::udma::{Desc, Dir, View, Word, class, field};
 use crate::ui::model::{Model, RingLine};
-use crate::ui::rows::{Hit, Row, clip_middle, wrap};
+use crate::ui::rows::{Hit, Row, wrap};
 
 /// Size, phases and free slots of both rings.
 pub fn title(model: &Model) -> String {
@@ -33,23 +33,23 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
     let (tx_flags, rx_flags) =
         (rings::flag_fields(Dir::Tx).count(), rings::flag_fields(Dir::Rx).count());
     // tx: life, phase, flags, length, source; rx: glyph and life, flags, destination.
-    let fixed = left + 8 + 3 + tx_flags + 1 + 9 + 1 + 1 + 9 + rx_flags + 1;
+    let fixed = left + 8 + 3 + tx_flags + 1 + 7 + 1 + 1 + 10 + rx_flags + 1;
     let addresses = width.saturating_sub(fixed);
     let (source, target) = (addresses / 2, addresses - addresses / 2);
     let headings = format!(
-        "{:left$}{:<8} p {:<tx_flags$} {:>9} {:<source$} {:<9} {:<rx_flags$} {}",
-        "", "tx life", "flags", "length", "source", "rx life", "flags", "destination"
+        "{:left$}{:<8} p {:<tx_flags$} {:>7} {:<source$}   {:<8} {:<rx_flags$} {}",
+        "", "tx", "flags", "length", "source", "rx", "flags", "destination"
     );
     let mut out = vec![Row::text(headings, t.dim())];
     for line in &model.derived.ring {
         let slot = match *line {
             RingLine::Slot(slot) => slot,
-            RingLine::Fold(first, n, tx, rx) => {
-                let mut row = fold(t, (first, n), tx, d);
-                if rx != tx {
-                    row.push(format!("; rx {}", rx.name()), t.life(rx));
+            RingLine::Fold(f) => {
+                let mut row = fold(t, f, Dir::Tx, d);
+                if f.alike.rx != f.alike.tx {
+                    row.push(format!("; rx {}", f.alike.rx.name()), t.life(f.alike.rx));
                 }
-                out.push(row.hits(Hit::Slot(Dir::Tx, first)));
+                out.push(row.hits(Hit::Slot(Dir::Tx, f.first)));
                 continue;
             }
         };
@@ -61,21 +61,21 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
                 phase(&mut row, model, Dir::Tx, desc);
                 row.push(" ", t.text());
                 flags(&mut row, t, Dir::Tx, desc);
-                row.push(format!("{:>9} ", length(desc, Dir::Tx)), t.text());
-                row.push(clip_middle(&address(model, desc, Dir::Tx), source), t.text());
+                row.push(format!("{:>7} ", length(desc, Dir::Tx)), t.text());
+                row.push(address(model, desc, Dir::Tx, source), t.text());
             }
         }
-        row.pad_to(left + 8 + 3 + tx_flags + 1 + 9 + 1 + source);
+        row.pad_to(left + 8 + 3 + tx_flags + 1 + 7 + 1 + source);
         let mut row = finish(row, model, Dir::Tx, slot, changed);
         let mut rx = Row::new();
         let rx_changed = model.slot_changed(Dir::Rx, slot);
         if let Some((desc, life)) = model.slot(Dir::Rx, slot) {
             rx.push(if rx_changed { "*" } else { " " }, t.accent());
             rx.push(life.glyph(t.ascii).to_string(), t.life(life));
-            rx.push(format!("{:<8}", life.name()), t.life(life));
+            rx.push(format!(" {:<8}", life.name()), t.life(life));
             if !desc.is_zero() {
                 flags(&mut rx, t, Dir::Rx, desc);
-                rx.push(clip_middle(&address(model, desc, Dir::Rx), target), t.text());
+                rx.push(address(model, desc, Dir::Rx, target), t.text());
             }
         }
         row.0.extend(finish(rx, model, Dir::Rx, slot, rx_changed).0);
@@ -113,16 +113,25 @@ pub fn summary(model: &Model, width: u16) -> Vec<Row> {
 }
 
 /// The set fields of a word by name.
-fn words(model: &Model, desc: Desc, word: Word) -> String {
+pub fn words(model: &Model, desc: Desc, word: Word) -> String {
     let view: View = desc.view(model.selection.dir);
     if word == Word::BufPtr {
-        return address(model, desc, model.selection.dir);
+        return address(model, desc, model.selection.dir, usize::MAX);
     }
-    let set = field::fields_of(view, word)
-        .filter(|f| desc.get(f) != 0 || matches!(f.kind, field::Kind::Length | field::Kind::Phase));
+    // A class with fields of its own has the bits below the selector.
+    let own =
+        word == Word::MetaCtrl && class::readings(desc.word1).iter().any(|c| !c.fields.is_empty());
+    let selector = field::find(view, "op_type").map_or(0, |f| f.lo);
+    let set = field::fields_of(view, word).filter(|f| {
+        // A length of 0 and phase 0 say something; but META moves no bytes.
+        let zero_counts = matches!(f.kind, field::Kind::Length | field::Kind::Phase);
+        let class_has_it = own && f.lo < selector;
+        !class_has_it && (desc.get(f) != 0 || zero_counts && view != View::Meta)
+    });
     let one = |f: &'static field::Field| match f.kind {
         field::Kind::Flag => f.label.to_owned(),
-        field::Kind::Length => f.words(desc.get(f)),
+        field::Kind::Length => human(desc.length()),
+        field::Kind::Phase => f.words(desc.get(f)),
         _ => format!("{} {}", f.label, f.words(desc.get(f))),
     };
     printable(&set.map(one).collect::<Vec<_>>().join("  "))

@@ -1,6 +1,7 @@
 //! The events around the position: what happened, what comes.
 
 use crate::diag::render::printable;
+use crate::engine::ring::Agent;
 use crate::engine::session::describe_event;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
@@ -28,8 +29,12 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
             Some(d) => row.push("! ", t.severity(d.severity)),
             None => row.push("  ", t.text()),
         }
-        let agent = e.agent.to_string();
-        row.push(format!("{agent:<5} "), if e.n == here { t.strong() } else { t.dim() });
+        // The selected queue is meant where no other is named.
+        let agent = match e.agent {
+            Agent::Engine(id) if Some(id) == model.queue() => "eng".to_owned(),
+            other => other.to_string(),
+        };
+        row.push(format!("{agent:<4} "), if e.n == here { t.strong() } else { t.dim() });
         let room = width.saturating_sub(row.width());
         let text = printable(&describe_event(model.session.program(), e));
         row.push(clip(&text, room), if e.n == here { t.strong() } else { base });

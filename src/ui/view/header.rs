@@ -26,16 +26,6 @@ pub fn header(model: &Model, width: u16) -> Row {
     } else {
         ("PAUSED", t.strong())
     };
-    let next = model.derived.next.map(|e| next_words(model, &e));
-    let next_room = if room >= 150 { 44 } else { room / 3 };
-    if let Some(next) = next
-        && room >= 60
-    {
-        right.push("  next: ", t.dim());
-        right.push(clip(&next, next_room), t.strong());
-    }
-    right.push("  ", t.text());
-    right.push(state, style);
     let mut left = Row::new();
     if room >= 110 {
         left.push("dmadbg  ", t.dim());
@@ -51,6 +41,18 @@ pub fn header(model: &Model, width: u16) -> Row {
     if let Some(q) = model.queue() {
         left.push(format!("  {q}"), t.text());
     }
+    // What comes next has the room that is left.
+    let label = "  next: ";
+    let left_over =
+        room.saturating_sub(left.width() + right.width() + state.len() + label.len() + 4);
+    if let Some(e) = model.derived.next
+        && left_over >= 8
+    {
+        right.push(label, t.dim());
+        right.push(clip(&next_words(model, &e), left_over), t.strong());
+    }
+    right.push("  ", t.text());
+    right.push(state, style);
     left_right(left, right, room)
 }
 
@@ -100,7 +102,9 @@ pub fn phases(model: &Model, width: u16) -> Row {
         let visible = rx.0.saturating_sub(q.sw(Dir::Rx).acked);
         fact(&mut right, "visible", visible.to_string(), rx.0 != rx.1);
         let free = (q.sw(Dir::Tx).free(), b.sw(Dir::Tx).free());
-        fact(&mut right, "free", free.0.to_string(), free.0 != free.1);
+        if !narrow {
+            fact(&mut right, "free", free.0.to_string(), free.0 != free.1);
+        }
     }
     left_right(left, right, room)
 }

@@ -41,12 +41,18 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     for &word in Word::of(view) {
         let mut head = word_line(model, desc, word);
         if word == Word::BufPtr {
-            head.push(format!("  {}", address(model, desc, dir)), model.theme.strong());
+            head.push(format!("  {}", address(model, desc, dir, 40)), model.theme.strong());
             head.push(format!("  {}", human(desc.length())), model.theme.dim());
         }
-        out.push(head);
         let fields: Vec<&'static Field> = field::fields_of(view, word).collect();
         // A word that is one field needs no ruler.
+        if fields.len() > 1 {
+            head.push(
+                format!("  {}", super::compact::words(model, desc, word)),
+                model.theme.text(),
+            );
+        }
+        out.push(head);
         if fields.len() > 1 {
             out.extend(ruler(model, desc, &fields, room));
         }
@@ -155,11 +161,16 @@ impl Cell {
 /// Bit numbers, values, names; in as many bands as the width asks for.
 fn ruler(model: &Model, desc: Desc, fields: &[&'static Field], room: usize) -> Vec<Row> {
     let cells: Vec<Cell> = fields.iter().map(|f| Cell::new(f, desc.get(f))).collect();
+    let total: usize = cells.iter().map(|c| c.width + 1).sum();
+    // Bands of about the same width.
+    let bands = total.div_ceil(room.max(1));
+    let fair = total.div_ceil(bands.max(1)) + bands.saturating_sub(1) * 3;
+    let limit = if bands > 1 { fair.min(room) } else { room };
     let mut out = Vec::new();
     let mut band: Vec<&Cell> = Vec::new();
     let mut used = 0;
     for cell in &cells {
-        if !band.is_empty() && used + cell.width + 1 > room.saturating_sub(1) {
+        if !band.is_empty() && used + cell.width + 1 > limit {
             out.extend(draw_band(model, desc, &band));
             band.clear();
             used = 0;
@@ -231,6 +242,16 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
     let mut out = vec![head];
     out.extend(wrap(f.meaning, room).into_iter().map(|l| Row::text(l, t.text())));
+    // What the bit is in the operation's class, where that lays a field of its own over it.
+    if word == Word::MetaCtrl {
+        for c in class::readings(desc.word1) {
+            for f in c.fields.iter().filter(|f| (f.lo..=f.hi()).contains(&bit)) {
+                let text =
+                    format!("in {}: {} = {}. {}", c.name, f.name, f.words(desc.get(f)), f.meaning);
+                out.push(Row::text(clip(&text, room), t.accent()));
+            }
+        }
+    }
     out
 }
 
@@ -255,13 +276,15 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         }
     }
     for c in readings {
-        let mut row = Row::text(format!("{} ", c.name), t.accent());
-        row.push(format!("{} ", c.meaning), t.text());
-        for f in c.fields {
-            row.push(format!(" {} ", f.name), t.dim());
-            row.push(f.words(desc.get(f)), t.text());
+        let fields: Vec<String> =
+            c.fields.iter().map(|f| format!("{} {}", f.name, f.words(desc.get(f)))).collect();
+        let head = format!("operation {}", c.name);
+        let text = format!("{} {}", c.meaning, fields.join(", "));
+        let indent = width(&head) + 2;
+        for (i, line) in wrap(&text, room.saturating_sub(indent).max(20)).into_iter().enumerate() {
+            let head = if i == 0 { format!("{head}: ") } else { " ".repeat(indent) };
+            out.push(Row::text(head, t.accent()).with(line, t.text()));
         }
-        out.push(row);
     }
     out
 }

@@ -4,7 +4,7 @@ use super::{hex, place};
 use crate::engine::session::describe_event;
 use crate::udma::profile::MARKER;
 use crate::ui::model::{MarkerNews, Model};
-use crate::ui::rows::{Row, clip};
+use crate::ui::rows::{Row, clip, width, wrap};
 use ratatui::style::Style;
 
 /// The polled word: its address, its value, and how it looks.
@@ -31,7 +31,7 @@ fn word(model: &Model) -> Option<(u64, String, Style)> {
     Some((addr, text, style))
 }
 
-/// Five lines.
+/// Five or six lines.
 pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let t = model.theme;
     let Some((addr, now, style)) = word(model) else {
@@ -40,8 +40,11 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let fact = |name: &str, value: String, style| {
         Row::text(format!("{name:<6}"), t.dim()).with(clip(&value, room.saturating_sub(6)), style)
     };
+    let name = place(model, addr);
+    let long = format!("{name} {}", hex(addr, 16));
+    let at = if width(&long) + 6 <= room { long } else { name };
     let mut out = vec![
-        fact("at", format!("{} {}", place(model, addr), hex(addr, 16)), t.text()),
+        fact("at", at, t.text()),
         fact("now", now, style),
         fact("want", hex(u64::from(MARKER), 8), t.text()),
     ];
@@ -51,7 +54,10 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
         MarkerNews::NotWithin(n) => format!("not known yet: not within {n} events"),
         MarkerNews::Never => "nothing changes it any more".to_owned(),
     };
-    out.push(fact("by", crate::diag::render::printable(&news), t.text()));
+    let news = wrap(&crate::diag::render::printable(&news), room.saturating_sub(6));
+    for (i, line) in news.into_iter().take(2).enumerate() {
+        out.push(fact(if i == 0 { "by" } else { "" }, line, t.text()));
+    }
     let polls = match model.session.machine().host.poll {
         Some(p) => {
             let made = p.told + p.untold;

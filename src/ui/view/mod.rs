@@ -11,7 +11,7 @@ mod memory;
 pub mod popup;
 mod rings;
 
-use super::layout::{Areas, Class, Pane};
+use super::layout::{Areas, COMPACT, Class, Pane};
 use super::model::Model;
 use super::rows::{self, Row, clip, width};
 use crate::diag::render::printable;
@@ -64,7 +64,7 @@ pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
 pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row> {
     let w = usize::from(width);
     match pane {
-        Pane::Tx | Pane::Rx if model.derived.areas.class != Class::Full => compact::rings(model, w),
+        Pane::Tx | Pane::Rx if shares(model) => compact::rings(model, w),
         Pane::Tx => rings::rows(model, crate::udma::Dir::Tx, w),
         Pane::Rx => rings::rows(model, crate::udma::Dir::Rx, w),
         Pane::Inspector => inspector::rows(model, w),
@@ -75,9 +75,14 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
     }
 }
 
+/// Whether both rings are in one table: on a small screen that is wide enough.
+fn shares(model: &Model) -> bool {
+    model.derived.areas.class != Class::Full && model.size.0 >= COMPACT.0
+}
+
 fn pane_title(model: &Model, pane: Pane) -> String {
     match pane {
-        Pane::Tx | Pane::Rx if model.derived.areas.class != Class::Full => compact::title(model),
+        Pane::Tx | Pane::Rx if shares(model) => compact::title(model),
         Pane::Tx => rings::title(model, crate::udma::Dir::Tx),
         Pane::Rx => rings::title(model, crate::udma::Dir::Rx),
         Pane::Inspector => inspector::title(model),

@@ -34,11 +34,25 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
         Some((Popup::Help, _)) => help(model.theme, room),
-        Some((Popup::Output(lines), _)) => {
-            lines.iter().map(|l| Row::text(printable(l), model.theme.text())).collect()
-        }
+        Some((Popup::Output(lines), _)) => lines
+            .iter()
+            .flat_map(|l| fit(&printable(l), room))
+            .map(|l| Row::text(l, model.theme.text()))
+            .collect(),
         None => Vec::new(),
     }
+}
+
+/// A line as it is, or broken where it does not fit, further lines set in.
+fn fit(line: &str, room: usize) -> Vec<String> {
+    if width(line) <= room {
+        return vec![line.to_owned()];
+    }
+    let indent = line.chars().take_while(|c| *c == ' ').count().min(room / 2);
+    let broken = wrap(line, room.saturating_sub(indent + 2));
+    let set =
+        |(i, l): (usize, String)| format!("{:w$}{l}", "", w = indent + if i == 0 { 0 } else { 2 });
+    broken.into_iter().enumerate().map(set).collect()
 }
 
 fn measured(model: &Model, screen: Rect) -> (Rect, Vec<Row>) {
@@ -121,12 +135,12 @@ fn help(t: Theme, room: usize) -> Vec<Row> {
         for b in bindings {
             let keys: Vec<String> = b.keys.iter().map(|k| k.name()).collect();
             let command = match b.does {
-                crate::ui::keymap::Does::Command(c) => format!("  :{c}"),
+                crate::ui::keymap::Does::Command(c) => format!(" :{c}"),
                 crate::ui::keymap::Does::Act(_) => String::new(),
             };
             out.push(
                 Row::text(format!("  {:<22}", keys.join(" ")), t.accent())
-                    .with(b.help, t.text())
+                    .with(format!("{:<42}", b.help), t.text())
                     .with(command, t.dim()),
             );
         }

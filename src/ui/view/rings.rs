@@ -4,8 +4,8 @@ use super::{human, place};
 use crate::engine::ring::Life;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
-use crate::ui::model::{Model, RingCursor, RingLine};
-use crate::ui::rows::{Hit, Row, clip, clip_middle};
+use crate::ui::model::{Fold, Model, RingCursor, RingLine};
+use crate::ui::rows::{Hit, Row, clip, clip_middle, width};
 use crate::ui::theme::Theme;
 use ratatui::style::Modifier;
 
@@ -29,25 +29,28 @@ pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
     for line in &model.derived.ring {
         out.push(match *line {
             RingLine::Slot(slot) => cols.slot(model, dir, slot),
-            RingLine::Fold(first, n, tx, rx) => {
-                let life = if dir == Dir::Tx { tx } else { rx };
-                fold(model.theme, (first, n), life, cols.digits)
-            }
+            RingLine::Fold(f) => fold(model.theme, f, dir, cols.digits),
         });
     }
     out
 }
 
 /// A line for equal slots.
-pub fn fold(t: Theme, (first, n): (u64, u64), life: Life, digits: usize) -> Row {
+pub fn fold(t: Theme, f: Fold, dir: Dir, digits: usize) -> Row {
+    let (life, changed) = match dir {
+        Dir::Tx => (f.alike.tx, f.alike.changed.0),
+        Dir::Rx => (f.alike.rx, f.alike.changed.1),
+    };
     let what = match life {
         Life::Guard => "guard, stay free".to_owned(),
         Life::NeverWritten => "never written".to_owned(),
         Life::Acked => "acked, free again".to_owned(),
         life => life.name().to_owned(),
     };
-    Row::text(format!("  {}{:>digits$}   {n} {what}", life.glyph(t.ascii), ".."), t.life(life))
-        .hits(Hit::Slot(Dir::Tx, first))
+    let star = if changed { '*' } else { ' ' };
+    let text = format!("  {}{:>digits$}{star}  {} {what}", life.glyph(t.ascii), "..", f.count);
+    let row = Row::text(text, t.life(life)).hits(Hit::Slot(dir, f.first));
+    if changed { row.restyled(|s| t.changed(s)) } else { row }
 }
 
 /// Which columns there is room for.
@@ -68,8 +71,8 @@ impl Columns {
         let digits = digits(model);
         let op = dir == Dir::Tx && width >= 56;
         let flags = flag_fields(dir).count() + 1;
-        let left = MARKS + digits + 3 + LIFE + 2 + flags + if op { OP + 1 } else { 0 };
-        let length = 9;
+        let left = MARKS + digits + 3 + LIFE + 3 + flags + if op { OP + 1 } else { 0 };
+        let length = 7;
         Columns { digits, op, length, addr: width.saturating_sub(left + length + 1) }
     }
 
@@ -104,7 +107,7 @@ impl Columns {
                 row.push(format!("{:<OP$} ", clip(&op(desc, dir), OP)), t.text());
             }
             row.push(format!("{:>l$} ", length(desc, dir), l = self.length), t.text());
-            row.push(clip_middle(&address(model, desc, dir), self.addr), t.text());
+            row.push(address(model, desc, dir, self.addr), t.text());
         }
         finish(row, model, dir, slot, changed)
     }
@@ -207,12 +210,13 @@ pub fn length(desc: Desc, dir: Dir) -> String {
     if desc.view(dir) == View::Meta { String::new() } else { human(desc.length()) }
 }
 
-/// The address by its region; a symbolic one by its variable.
-pub fn address(model: &Model, desc: Desc, dir: Dir) -> String {
+/// The address by its region, a symbolic one by its variable, in at most `room` columns. The
+/// offset tells more than the name, so the name is cut first.
+pub fn address(model: &Model, desc: Desc, dir: Dir, room: usize) -> String {
     if desc.view(dir) == View::Meta {
         return String::new();
     }
-    match crate::udma::template::Template::parse(desc.ptr) {
+    let long = match crate::udma::template::Template::parse(desc.ptr) {
         Some(v) => {
             let known = &model.session.program().variables;
             let name = known.iter().find(|k| k.id == v.var).map(|k| k.name.as_str());
@@ -220,5 +224,15 @@ pub fn address(model: &Model, desc: Desc, dir: Dir) -> String {
             format!("${name}+{:#x}", v.offset)
         }
         None => place(model, desc.ptr),
+    };
+    if width(&long) <= room {
+        return long;
+    }
+    match long.rsplit_once("+0x") {
+        Some((name, offset)) if offset.len() + 2 <= room => {
+            let head: String = name.chars().take(room - offset.len() - 1).collect();
+            format!("{head}+{offset}")
+        }
+        _ => clip_middle(&long, room),
     }
 }

@@ -1,0 +1,225 @@
+//! The real program in a pseudo-terminal: keys in, screen read back, the terminal restored.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![cfg(unix)]
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What is opened; the first queue's ring has 64 slots and goes round.
+const ARGS: &[&str] = &[];
+
+/// What leaving the alternate screen sends.
+const LEAVE: &[u8] = b"\x1b[?1049l";
+
+fn cells(n: u16) -> NonZero<u16> {
+    NonZero::new(n).unwrap()
+}
+
+struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    seen: Arc<Mutex<(vt100::Parser, Vec<u8>)>>,
+}
+
+impl Terminal {
+    fn open(columns: u16, rows: u16) -> Terminal {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_dmadbg"));
+        command.args(ARGS);
+        command.env("LC_ALL", "C.UTF-8");
+        command.env("TERM", "xterm-256color");
+        command.env_remove("NO_COLOR");
+        let child = pair.slave.spawn_command(command).unwrap();
+        let seen =
+            Arc::new(Mutex::new((vt100::Parser::new(cells(rows), cells(columns), 0), Vec::new())));
+        let (to, mut reader) = (seen.clone(), pair.master.try_clone_reader().unwrap());
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(n @ 1..) = reader.read(&mut bytes) {
+                let mut seen = to.lock().unwrap();
+                seen.0.process(&bytes[..n]);
+                seen.1.extend_from_slice(&bytes[..n]);
+            }
+        });
+        let writer = pair.master.take_writer().unwrap();
+        let t = Terminal { master: pair.master, writer, child, seen };
+        t.wait_for("event 0 of ");
+        t
+    }
+
+    fn screen(&self) -> String {
+        self.seen.lock().unwrap().0.screen().contents()
+    }
+
+    fn raw(&self) -> Vec<u8> {
+        self.seen.lock().unwrap().1.clone()
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    fn wait(&self, what: &str, mut done: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !done() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{what}:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn wait_for(&self, text: &str) {
+        self.wait(text, || self.screen().contains(text));
+    }
+
+    fn wait_gone(&self, text: &str) {
+        self.wait(text, || !self.screen().contains(text));
+    }
+
+    /// The event number in the first line.
+    fn position(&self) -> u64 {
+        let screen = self.screen();
+        let line = screen.lines().next().unwrap_or_default();
+        let at = line.find("event ").unwrap() + 6;
+        line[at..].split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.process_id().unwrap().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    fn end(&mut self) -> portable_pty::ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                let raw = || self.raw().windows(LEAVE.len()).any(|w| w == LEAVE);
+                self.wait("leave the alternate screen", raw);
+                return status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+#[test]
+fn a_ring_is_opened_stepped_forwards_and_back_and_left() {
+    let mut t = Terminal::open(160, 45);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let rung = t.position();
+    t.keys("s");
+    t.wait("a step", || t.position() > rung);
+    let stepped = t.position();
+    assert!(t.screen().contains("retire tx[0] rx[0]"), "{}", t.screen());
+    t.keys(":break marker\r");
+    t.wait_for("breakpoint 1: marker");
+    t.keys("c");
+    t.wait_for("FLIPPED");
+    t.keys("S");
+    t.wait_gone("FLIPPED");
+    t.keys(&format!(":goto {rung}\r"));
+    t.wait("goto", || t.position() == rung);
+    t.keys("s");
+    t.wait("the same step", || t.position() == stepped);
+    t.keys("b");
+    t.wait_for("breakpoint 2: tx[0]");
+    t.keys("?");
+    t.wait_for("keys: everywhere");
+    t.keys("\x1b");
+    t.wait_gone("keys: everywhere");
+    t.keys(":brek\r");
+    t.wait_for("^^^^");
+    t.wait_for("error[S001]");
+    t.keys("\x1b");
+    t.wait_gone("error[S001]");
+    // A click on a slot of the Rx ring.
+    t.keys("\x1b[<0;75;7M");
+    t.wait_for("rx[2] ");
+    t.keys("q");
+    assert!(t.end().success());
+}
+
+#[test]
+fn a_change_of_size_is_followed_down_to_nothing_and_back() {
+    let t = Terminal::open(120, 36);
+    for (cols, rows) in [(80, 24), (20, 5), (1, 1), (200, 60)] {
+        t.seen.lock().unwrap().0.screen_mut().set_size(cells(rows), cells(cols));
+        t.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    t.wait_for("event 0 of ");
+    t.wait_for("checks");
+}
+
+#[test]
+fn signals_end_it_with_the_terminal_restored() {
+    for name in ["-TERM", "-HUP", "-INT"] {
+        let mut t = Terminal::open(80, 24);
+        t.signal(name);
+        assert!(!t.end().success(), "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn stat(t: &Terminal) -> Vec<String> {
+    let pid = t.child.process_id().unwrap();
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    // Fields from the state on; the name before may hold blanks.
+    text[text.rfind(')').unwrap() + 2..].split(' ').map(str::to_owned).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn it_suspends_with_the_terminal_restored_and_resumes() {
+    let mut t = Terminal::open(80, 24);
+    t.keys("\x1a");
+    t.wait("stopped", || stat(&t)[0] == "T");
+    t.wait("leave", || t.raw().windows(LEAVE.len()).any(|w| w == LEAVE));
+    t.signal("-CONT");
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    t.keys("q");
+    assert!(t.end().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn idling_costs_no_time() {
+    let mut t = Terminal::open(160, 45);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    std::thread::sleep(Duration::from_millis(200));
+    let spent = || stat(&t)[11..13].iter().map(|s| s.parse::<u64>().unwrap()).sum::<u64>();
+    let before = spent();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(spent(), before, "clock ticks while idle");
+}
+
+#[test]
+fn without_a_terminal_it_is_refused_with_advice() {
+    let out = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+        .args(ARGS)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert!(text.contains("S011") && text.contains("run"), "{text}");
+    assert!(out.stdout.is_empty());
+}
