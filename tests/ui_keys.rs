@@ -79,9 +79,9 @@ fn a_refused_line_stays_open_with_carets_under_the_word() {
     keys(&mut m, ":break tz[3]<Enter>");
     let line = m.line.as_ref().unwrap();
     let place = &line.error.as_ref().unwrap().place;
-    assert_eq!((place.column, place.width), (Some(7), Some(5)));
+    assert_eq!((place.column, place.width), (Some(7), Some(2)));
     let shown = text(&draw(&m));
-    assert!(shown.contains("\n: break tz[3]\n        ^^^^^\n"), "{shown}");
+    assert!(shown.contains("\n: break tz[3]\n        ^^\n"), "{shown}");
     keys(&mut m, "<Bs>");
     assert!(m.line.as_ref().unwrap().error.is_none());
 }
