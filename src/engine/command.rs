@@ -5,6 +5,7 @@
 
 use super::expr::{Expr, QueueRef};
 use crate::udma::Dir;
+use std::fmt;
 
 /// How far a step goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -93,6 +94,27 @@ pub enum Loc {
     Fault,
     /// `event N`.
     Event(u64),
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loc::Slots { queue, dir, first, last } => {
+                let dot = if *queue == QueueRef::Selected { "" } else { "." };
+                write!(f, "{queue}{dot}{dir}[{first}")?;
+                if first != last {
+                    write!(f, ":{last}")?;
+                }
+                f.write_str("]")
+            }
+            Loc::Batch(n) => write!(f, "batch {n}"),
+            Loc::Addr(a) => write!(f, "{a:#x}"),
+            Loc::Marker => f.write_str("marker"),
+            Loc::Doorbell => f.write_str("doorbell"),
+            Loc::Fault => f.write_str("fault"),
+            Loc::Event(n) => write!(f, "event {n}"),
+        }
+    }
 }
 
 /// Where `goto` goes.
@@ -184,6 +206,22 @@ pub enum Form {
     Char,
     /// `i`: descriptors, as an instruction listing does.
     Desc,
+}
+
+impl Form {
+    /// All forms and the letter of each.
+    pub const LETTERS: [(char, Form); 5] = [
+        ('x', Form::Hex),
+        ('d', Form::Decimal),
+        ('t', Form::Binary),
+        ('c', Form::Char),
+        ('i', Form::Desc),
+    ];
+}
+
+impl ExamineFormat {
+    /// Widths in bytes and the letter of each; descriptors have a form instead.
+    pub const WIDTHS: [(char, u8); 4] = [('b', 1), ('h', 2), ('w', 4), ('g', 8)];
 }
 
 /// What a script expects to have happened.
@@ -401,6 +439,7 @@ const WHO: &[&str] = &["any", "host", "engine", "seq"];
 const INFOS: &[&str] =
     &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
 const fn spec(
     (name, aliases): (&'static str, &'static [&'static str]),
@@ -506,14 +545,14 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("break", &["b"]),
         Group::Stop,
-        ("LOC [if EXPR] [once] [after N]", &[Arg::Loc]),
+        ("LOC [if EXPR] [once] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
         "stop at a slot, batch, address, doorbell, marker, fault or event",
         "A slot stops at each event that touches it: staged, fetched, read, visible, retired. An address stops at each access. `after N` passes over the first N hits.",
     ),
     spec(
         ("tbreak", &["tb"]),
         Group::Stop,
-        ("LOC [if EXPR]", &[Arg::Loc]),
+        ("LOC [if EXPR] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
         "a breakpoint that is deleted at its first hit",
         "",
     ),
@@ -633,15 +672,23 @@ pub fn find(name: &str) -> Result<&'static CommandSpec, NameError> {
     let fit: Vec<_> = COMMANDS.iter().filter(|c| c.name.starts_with(name)).collect();
     match fit.as_slice() {
         [one] => Ok(one),
-        [] => {
-            let mut near: Vec<_> =
-                COMMANDS.iter().map(|c| (distance(name, c.name), c.name)).collect();
-            near.sort_unstable();
-            let near = near.into_iter().filter(|(d, _)| *d <= 2).map(|(_, n)| n).take(3);
-            Err(NameError::Unknown(near.collect()))
-        }
+        [] => Err(NameError::Unknown(nearest(name, COMMANDS.iter().map(|c| c.name)))),
         many => Err(NameError::Ambiguous(many.iter().map(|c| c.name).collect())),
     }
+}
+
+/// The known words that `name` is probably a misspelling of, nearest first; at most three.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    /// No word of the language is longer, and neither is a misspelling of one.
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
+    let most = 2.min(name.chars().count().saturating_sub(1));
+    let mut near: Vec<_> = known.into_iter().map(|k| (distance(name, k), k)).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().filter(|(d, _)| *d <= most).map(|(_, k)| k).take(3).collect()
 }
 
 /// Edits between two words, for suggestions.
