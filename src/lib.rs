@@ -7,4 +7,5 @@
 pub mod diag;
 pub mod engine;
 pub mod limits;
+pub mod script;
 pub mod udma;

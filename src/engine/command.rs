@@ -677,7 +677,7 @@ pub fn find(name: &str) -> Result<&'static CommandSpec, NameError> {
     }
 }
 
-/// The known words that `name` is probably a misspelling of, nearest first; at most three.
+/// The known words that `name` is probably a misspelling of: the nearest, at most three.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     /// No word of the language is longer, and neither is a misspelling of one.
     const LONGEST: usize = 64;
@@ -688,7 +688,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     let mut near: Vec<_> = known.into_iter().map(|k| (distance(name, k), k)).collect();
     near.sort_unstable();
     near.dedup();
-    near.into_iter().filter(|(d, _)| *d <= most).map(|(_, k)| k).take(3).collect()
+    let least = near.first().map_or(0, |n| n.0);
+    near.into_iter().filter(|(d, _)| *d == least && *d <= most).map(|(_, k)| k).take(3).collect()
 }
 
 /// Edits between two words, for suggestions.

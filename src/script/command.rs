@@ -1,0 +1,433 @@
+//! One line of text to one [`Command`]: names by [`find`], a small function per verb
+//! (`docs/commands.md`, "Lines").
+
+use super::args::Args;
+use super::expr::variable;
+use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
+use crate::diag::{Diagnostic, lookup};
+use crate::engine::command::{
+    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Unit, Who,
+    find, nearest,
+};
+use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES};
+use crate::udma::cause::CAUSES;
+
+/// What a verb makes of its arguments.
+type Parse = fn(&mut Args<'_>) -> Result<Command, Fault>;
+
+/// What stands before the name of a verb that goes backwards.
+pub(super) const REVERSE: &str = "reverse-";
+/// The mark that every run has.
+pub(super) const END_MARK: &str = "end";
+
+/// The parser of each verb; `reverse-` verbs have that of their forward form.
+const VERBS: &[(&str, Parse)] = &[
+    ("step", step),
+    ("next", |a| Ok(Command::Next { count: a.count()?, back: a.back })),
+    ("continue", |a| Ok(Command::Continue { back: a.back })),
+    ("until", |a| Ok(Command::Until { expr: a.last_expr()?, back: a.back })),
+    ("finish", |a| Ok(Command::Finish { back: a.back })),
+    ("doorbell", doorbell),
+    ("goto", goto),
+    ("restart", |_| Ok(Command::Restart)),
+    ("break", |a| stop_at(a, false)),
+    ("tbreak", |a| stop_at(a, true)),
+    ("delete", |a| Ok(Command::Delete(numbers(a)))),
+    ("enable", |a| Ok(Command::Enable(numbers(a), true))),
+    ("disable", |a| Ok(Command::Enable(numbers(a), false))),
+    ("print", print),
+    ("x", examine),
+    ("where", |_| Ok(Command::Where)),
+    ("info", info),
+    ("explain", explain),
+    ("mark", mark),
+    ("set", set),
+    ("assert", assert),
+    ("expect", expect),
+    ("echo", echo),
+    ("source", source),
+    ("help", help),
+    ("quit", |_| Ok(Command::Quit)),
+];
+
+/// Reads one line. `None` is a line with nothing but blanks or a comment.
+///
+/// # Errors
+/// Everything that is wrong with the line (S001 to S005), each with column and width.
+pub fn parse_line(line: &str) -> Result<Option<Command>, Vec<Diagnostic>> {
+    if line.len() > MAX_LINE_BYTES {
+        let text = format!("a line has at most {MAX_LINE_BYTES} bytes, this has {}", line.len());
+        return Err(vec![Diagnostic::new("S003", text)]);
+    }
+    let text = without_comment(line);
+    parse(text).map_err(|faults| faults.into_iter().map(|f| f.diagnostic(text)).collect())
+}
+
+fn parse(text: &str) -> Result<Option<Command>, Vec<Fault>> {
+    let start = skip(text);
+    if start.is_empty() {
+        return Ok(None);
+    }
+    // A form may follow its verb at once: `x/8wx`.
+    let end = start.find(|c: char| c.is_ascii_whitespace() || c == '/').unwrap_or(start.len());
+    let (verb, rest) = start.split_at_checked(end).unwrap_or((start, ""));
+    let spec = named(verb, start).map_err(|f| vec![f])?;
+    let (base, back) = match spec.name.strip_prefix(REVERSE) {
+        Some(base) => (base, true),
+        None => (spec.name, false),
+    };
+    let Some((_, parse)) = VERBS.iter().find(|v| v.0 == base) else {
+        let text = format!("`{}` cannot be written in a script", spec.name);
+        return Err(vec![Fault::new("S001", start, text).wide(verb.len())]);
+    };
+    let mut args = Args::new(rest, back, spec);
+    let command = match parse(&mut args) {
+        Ok(command) => Some(command),
+        Err(fault) => {
+            args.keep(fault);
+            None
+        }
+    };
+    if command.is_some() && !args.at_end() {
+        let text = format!("{} is one argument too many", shown(skip(args.rest)));
+        args.keep(args.wrong(text));
+    }
+    let faults = args.into_faults();
+    match command {
+        Some(command) if faults.is_empty() => Ok(Some(command)),
+        _ => Err(faults.into_iter().map(|f| with_usage(f, spec)).collect()),
+    }
+}
+
+/// The command of a name; `input` begins with it.
+fn named(verb: &str, input: &str) -> Result<&'static CommandSpec, Fault> {
+    let fault = |code, text: String| Fault::new(code, input, text).wide(verb.len());
+    if verb.is_empty() {
+        return Err(Fault::new("S001", input, "a command should stand here"));
+    }
+    find(verb).map_err(|e| match e {
+        NameError::Unknown(near) => {
+            let text = format!("no command is called {}", shown_verb(verb));
+            let help = did_you_mean(&near);
+            let help = if help.is_empty() { "`help` lists the commands".to_owned() } else { help };
+            fault("S001", text).help(help)
+        }
+        NameError::Ambiguous(fit) => {
+            let text = format!("{} may be {}", shown_verb(verb), fit.join(" or "));
+            fault("S002", text)
+        }
+    })
+}
+
+/// A verb in backquotes, cut where it is long.
+fn shown_verb(verb: &str) -> String {
+    const LONGEST: usize = 40;
+    match verb.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("`{}..`", verb.get(..at).unwrap_or_default()),
+        None => format!("`{verb}`"),
+    }
+}
+
+/// Wrong arguments are told how the command is used.
+fn with_usage(fault: Fault, spec: &CommandSpec) -> Fault {
+    if fault.code() == "S003" { fault.also(&super::help::usage(spec)) } else { fault }
+}
+
+fn step(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let words: Vec<&str> =
+        Unit::ALL.map(Unit::name).into_iter().chain(Who::ALL.map(Who::name)).collect();
+    let (mut count, mut unit, mut who) = (None, None, None);
+    while !a.at_end() {
+        let again = a.wrong(format!("{} says again what was said", shown(skip(a.rest))));
+        let known = if a.peek().starts_with(|c: char| c.is_ascii_digit()) {
+            a.count().map(|n| count.replace(n).is_some())
+        } else {
+            a.choose("a number, unit or agent", &words).map(|i| match Unit::ALL.get(i) {
+                Some(u) => unit.replace(*u).is_some(),
+                None => who.replace(Who::ALL[i - Unit::ALL.len()]).is_some(),
+            })
+        };
+        match known {
+            Ok(false) => {}
+            Ok(true) => a.keep(again),
+            Err(fault) => {
+                a.keep(fault);
+                a.word();
+            }
+        }
+    }
+    Ok(Command::Step {
+        count: count.unwrap_or(1),
+        unit: unit.unwrap_or_default(),
+        who: who.unwrap_or_default(),
+        back: a.back,
+    })
+}
+
+fn doorbell(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Doorbell { queue, back: a.back })
+}
+
+/// A mark, where all there is is a name; an expression else.
+fn goto(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let rest = skip(a.rest).trim_ascii_end();
+    let plain = rest.chars().all(is_name) && !rest.starts_with(|c: char| c.is_ascii_digit());
+    if a.at_end() {
+        return Err(a.missing("an event's number or a mark"));
+    }
+    Ok(Command::Goto(match plain {
+        true => Goto::Mark(a.name("a mark")?.to_owned()),
+        false => Goto::Event(a.last_expr()?),
+    }))
+}
+
+fn stop_at(a: &mut Args<'_>, once: bool) -> Result<Command, Fault> {
+    const OPTIONS: &[&str] = &["if", "once", "after"];
+    let loc = a.loc()?;
+    let (mut cond, mut once, mut after) = (None, once, None);
+    while !a.at_end() {
+        let again = a.wrong(format!("{} stands here twice", shown(skip(a.rest))));
+        let twice = match a.choose("an option", OPTIONS)? {
+            0 => cond.replace(a.expr()?).is_some(),
+            1 => std::mem::replace(&mut once, true) && a.spec.name == "break",
+            _ => after.replace(a.number("the number of hits to pass over")?).is_some(),
+        };
+        if twice {
+            return Err(again);
+        }
+    }
+    Ok(Command::Break { loc, cond, once, after: after.unwrap_or(0) })
+}
+
+/// Numbers of stops, all that are right; the others are kept as faults.
+fn numbers(a: &mut Args<'_>) -> Vec<u64> {
+    let mut out = Vec::new();
+    while !a.at_end() {
+        match a.number("a breakpoint's number") {
+            Ok(n) => out.push(n),
+            Err(fault) => {
+                a.keep(fault);
+                a.word();
+            }
+        }
+    }
+    out
+}
+
+/// A form in front of the arguments: `/x`, without the slash.
+fn slashed<'a>(a: &mut Args<'a>) -> Option<(Fault, &'a str)> {
+    let whole = a.wrong("");
+    let form = a.peek().strip_prefix('/')?;
+    a.word();
+    Some((whole, form))
+}
+
+fn print(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let form = match slashed(a) {
+        None => None,
+        Some((at, text)) => {
+            let known = Form::LETTERS
+                .iter()
+                .find(|(c, f)| *f != Form::Desc && text.len() == 1 && text.starts_with(*c));
+            match known {
+                Some((_, form)) => Some(*form),
+                None => {
+                    a.keep(at.says(format!("{} is no form of a value", shown_verb(text))));
+                    None
+                }
+            }
+        }
+    };
+    Ok(Command::Print { expr: a.last_expr()?, form })
+}
+
+fn examine(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let mut format = ExamineFormat::default();
+    if let Some((at, text)) = slashed(a) {
+        match examine_format(text) {
+            Ok(f) => format = f,
+            Err(message) => a.keep(at.says(message)),
+        }
+    }
+    let addr = if a.at_end() { None } else { Some(a.last_expr()?) };
+    Ok(Command::Examine { format, addr })
+}
+
+/// `8wx`: a count, then a width and a form in any order.
+fn examine_format(text: &str) -> Result<ExamineFormat, String> {
+    let letters = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = text.get(..text.len() - letters.len()).unwrap_or_default();
+    let (mut width, mut form) = (None, None);
+    for c in letters.chars() {
+        let as_width = ExamineFormat::WIDTHS.iter().find(|w| w.0 == c).map(|w| w.1);
+        let as_form = Form::LETTERS.iter().find(|f| f.0 == c).map(|f| f.1);
+        let twice = match (as_width, as_form) {
+            (Some(w), _) => width.replace(w).is_some(),
+            (None, Some(f)) => form.replace(f).is_some(),
+            (None, None) => {
+                return Err(format!("`{}` is neither width nor form", c.escape_debug()));
+            }
+        };
+        if twice {
+            return Err(format!("`{c}` says a second time what was said"));
+        }
+    }
+    let default = ExamineFormat::default();
+    let form = form.unwrap_or(default.form);
+    let width = match (form, width) {
+        (Form::Desc, Some(_)) => return Err("descriptors have no other width".to_owned()),
+        (Form::Desc, None) => crate::udma::DESC_BYTES as u8,
+        (Form::Char, None) => 1,
+        (_, width) => width.unwrap_or(default.width),
+    };
+    let most = MAX_EXAMINE_BYTES / u64::from(width);
+    let count = match digits {
+        "" => default.count,
+        digits => digits.parse().unwrap_or(u64::MAX),
+    };
+    if !(1..=most).contains(&count) {
+        return Err(format!("the count must be from 1 to {most} at {width} bytes each"));
+    }
+    Ok(ExamineFormat { count, width, form })
+}
+
+fn info(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let what = a.choose("a subject", &Info::ALL.map(Info::name))?;
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Info { what: Info::ALL[what], queue })
+}
+
+fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let word = a.peek();
+    let code = lookup(word).map(|c| c.code);
+    let cause = CAUSES.iter().map(|c| c.name).find(|c| c.eq_ignore_ascii_case(word));
+    if let Some(name) = code.or(cause) {
+        a.word();
+        return Ok(Command::Explain(Explain::Code(name.to_owned())));
+    }
+    let upper = word.to_ascii_uppercase();
+    let near = nearest(&upper, CAUSES.iter().map(|c| c.name));
+    let code_like = word.len() == 4 && word.bytes().skip(1).all(|b| b.is_ascii_digit());
+    let loc = a.loc();
+    loc.map(|loc| Command::Explain(Explain::Loc(loc))).map_err(|fault| match near.as_slice() {
+        _ if code_like => fault.says(format!("no diagnostic has the code `{upper}`")),
+        [] => fault,
+        near => fault
+            .says(format!("{} is no code, fault or place", shown_verb(word)))
+            .help(did_you_mean(near)),
+    })
+}
+
+fn mark(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let taken = a.wrong(format!("`{END_MARK}` is the end of the run already"));
+    match a.name("the mark's name")? {
+        END_MARK => Err(taken),
+        name => Ok(Command::Mark(name.to_owned())),
+    }
+}
+
+fn set(a: &mut Args<'_>) -> Result<Command, Fault> {
+    if !a.peek().starts_with('$') {
+        return Err(a.missing("a variable").help("a variable is written `$name`"));
+    }
+    let name = a.take(variable)?;
+    a.rest = skip(a.rest);
+    match a.rest.strip_prefix('=') {
+        Some(rest) => a.rest = rest,
+        None => return Err(a.missing("`=`")),
+    }
+    Ok(Command::SetVar(name, a.last_expr()?))
+}
+
+fn assert(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let expr = a.expr()?;
+    a.rest = skip(a.rest);
+    let text = match a.rest.strip_prefix(',') {
+        Some(rest) => {
+            a.rest = rest;
+            Some(a.quoted()?)
+        }
+        None => match super::expr::leftover(a.rest) {
+            Some(fault) => return Err(fault),
+            None => None,
+        },
+    };
+    Ok(Command::Assert { expr, text })
+}
+
+fn expect(a: &mut Args<'_>) -> Result<Command, Fault> {
+    const BUG: &str = "BUG";
+    let what = a.choose("something to expect", &["fault", "timeout", "ret", "stop"])?;
+    Ok(Command::Expect(match what {
+        0 => {
+            let name = fault_name(a)?;
+            let loc = if a.eat("at") { Some(a.loc()?) } else { None };
+            Expect::Fault(name, loc)
+        }
+        1 if a.at_end() => Expect::Timeout(None),
+        1 => Expect::Timeout(Some(a.number("a batch's number")?)),
+        2 if a.eat(BUG) => Expect::Bug,
+        2 => {
+            let wrong = a.missing("a return code or `BUG`");
+            match a.word().and_then(|w| w.parse().ok()) {
+                Some(code) => Expect::Ret(code),
+                None => return Err(wrong),
+            }
+        }
+        _ => Expect::Stop(a.loc()?),
+    }))
+}
+
+/// The name of a fault, in any letter case.
+fn fault_name(a: &mut Args<'_>) -> Result<String, Fault> {
+    let names = || CAUSES.iter().map(|c| c.name);
+    let word = a.peek();
+    let known = names().find(|n| n.eq_ignore_ascii_case(word));
+    let Some(name) = known else {
+        let fault = a.missing("a fault's name");
+        let near = nearest(&word.to_ascii_uppercase(), names());
+        return Err(fault.help(if near.is_empty() {
+            let mut all: Vec<&str> = names().collect();
+            all.sort_unstable();
+            all.dedup();
+            format!("faults: {}.", all.join(", "))
+        } else {
+            did_you_mean(&near)
+        }));
+    };
+    a.word();
+    Ok(name.to_owned())
+}
+
+/// The rest of the line, or a text in quotes.
+fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let rest = skip(a.rest).trim_ascii_end();
+    if rest.starts_with('"') {
+        return Ok(Command::Echo(a.quoted()?));
+    }
+    a.rest = "";
+    Ok(Command::Echo(rest.to_owned()))
+}
+
+/// A file's name: a word, or a text in quotes.
+fn source(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let missing = a.missing("a file's name");
+    let file = match a.peek().starts_with('"') {
+        true => a.quoted()?,
+        false => a.word().unwrap_or_default().to_owned(),
+    };
+    if file.is_empty() { Err(missing) } else { Ok(Command::Source(file)) }
+}
+
+fn help(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let start = skip(a.rest);
+    match a.word() {
+        None => Ok(Command::Help(None)),
+        Some(word) => Ok(Command::Help(Some(named(word, start)?.name.to_owned()))),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -1,0 +1,167 @@
+//! A command as the line that means it: what a key did, recorded for a script. Reading the
+//! line gives the command back (`docs/commands.md`, "Lines").
+
+use super::command::REVERSE;
+use super::lex::quote;
+use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Unit, Who};
+use crate::engine::expr::{Expr, QueueRef};
+use std::fmt::Write as _;
+
+/// A command as one line, from which [`parse_line`](super::parse_line) reads it back.
+pub fn print(command: &Command) -> String {
+    match command {
+        Command::Step { count, unit, who, back } => {
+            let mut out = counted(*back, "step", *count);
+            if *unit != Unit::default() {
+                let _ = write!(out, " {}", unit.name());
+            }
+            if *who != Who::default() {
+                let _ = write!(out, " {}", who.name());
+            }
+            out
+        }
+        Command::Next { count, back } => counted(*back, "next", *count),
+        Command::Continue { back } => verb(*back, "continue"),
+        Command::Until { expr, back } => format!("{} {expr}", verb(*back, "until")),
+        Command::Finish { back } => verb(*back, "finish"),
+        Command::Doorbell { queue, back } => with_queue(verb(*back, "doorbell"), *queue),
+        Command::Goto(Goto::Mark(name)) => format!("goto {name}"),
+        // A plain name would be read as a mark's.
+        Command::Goto(Goto::Event(e)) if is_plain(e) => format!("goto ({e})"),
+        Command::Goto(Goto::Event(e)) => format!("goto {e}"),
+        Command::Restart => "restart".to_owned(),
+        Command::Break { loc, cond, once, after } => {
+            let mut out = format!("break {loc}");
+            if let Some(cond) = cond {
+                let _ = write!(out, " if {cond}");
+            }
+            if *once {
+                out.push_str(" once");
+            }
+            if *after > 0 {
+                let _ = write!(out, " after {after}");
+            }
+            out
+        }
+        Command::Delete(numbers) => numbered("delete", numbers),
+        Command::Enable(numbers, true) => numbered("enable", numbers),
+        Command::Enable(numbers, false) => numbered("disable", numbers),
+        Command::Print { expr, form } => match form {
+            Some(form) => format!("print /{} {expr}", letter(*form)),
+            None => format!("print {expr}"),
+        },
+        Command::Examine { format, addr } => {
+            let mut out = format!("x /{}", examine_format(*format));
+            if let Some(addr) = addr {
+                let _ = write!(out, " {addr}");
+            }
+            out
+        }
+        Command::Where => "where".to_owned(),
+        Command::Info { what, queue } => with_queue(format!("info {}", what.name()), *queue),
+        Command::Explain(Explain::Code(code)) => format!("explain {code}"),
+        Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
+        Command::Mark(name) => format!("mark {name}"),
+        Command::SetVar(name, e) => format!("set ${name} = {e}"),
+        Command::Assert { expr, text: None } => format!("assert {expr}"),
+        Command::Assert { expr, text: Some(text) } => format!("assert {expr}, {}", quote(text)),
+        Command::Expect(e) => format!("expect {}", expectation(e)),
+        Command::Echo(text) if text.is_empty() => "echo".to_owned(),
+        Command::Echo(text) => format!("echo {}", bare_or_quoted(text, true)),
+        Command::Source(file) => format!("source {}", bare_or_quoted(file, false)),
+        Command::Help(None) => "help".to_owned(),
+        Command::Help(Some(name)) => format!("help {name}"),
+        Command::Quit => "quit".to_owned(),
+    }
+}
+
+/// A verb in its direction.
+fn verb(back: bool, name: &str) -> String {
+    if back { format!("{REVERSE}{name}") } else { name.to_owned() }
+}
+
+fn counted(back: bool, name: &str, count: u64) -> String {
+    let mut out = verb(back, name);
+    if count != 1 {
+        let _ = write!(out, " {count}");
+    }
+    out
+}
+
+fn numbered(name: &str, numbers: &[u64]) -> String {
+    numbers.iter().fold(name.to_owned(), |out, n| format!("{out} {n}"))
+}
+
+fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
+    if let Some(queue) = queue.filter(|q| *q != QueueRef::Selected) {
+        let _ = write!(out, " {queue}");
+    }
+    out
+}
+
+/// Whether it is written as one name.
+fn is_plain(e: &Expr) -> bool {
+    match e {
+        Expr::Name(_) => true,
+        Expr::Queue { queue, path } => {
+            (*queue == QueueRef::Selected && path.len() == 1)
+                || (matches!(queue, QueueRef::Queue(_)) && path.is_empty())
+        }
+        _ => false,
+    }
+}
+
+fn letter(form: Form) -> char {
+    Form::LETTERS.iter().find(|f| f.1 == form).map_or('x', |f| f.0)
+}
+
+fn examine_format(f: ExamineFormat) -> String {
+    let width = ExamineFormat::WIDTHS.iter().find(|w| w.1 == f.width && f.form != Form::Desc);
+    let width = width.map(|w| w.0.to_string()).unwrap_or_default();
+    format!("{}{width}{}", f.count, letter(f.form))
+}
+
+fn expectation(e: &Expect) -> String {
+    match e {
+        Expect::Fault(name, None) => format!("fault {name}"),
+        Expect::Fault(name, Some(loc)) => format!("fault {name} at {loc}"),
+        Expect::Timeout(None) => "timeout".to_owned(),
+        Expect::Timeout(Some(batch)) => format!("timeout {batch}"),
+        Expect::Ret(code) => format!("ret {code}"),
+        Expect::Bug => "ret BUG".to_owned(),
+        Expect::Stop(loc) => format!("stop {loc}"),
+    }
+}
+
+/// A text as it is where it reads back as it is, else in quotes.
+fn bare_or_quoted(text: &str, blanks: bool) -> String {
+    let special =
+        |c: char| c.is_control() || matches!(c, '"' | '#') || (c.is_ascii_whitespace() && !blanks);
+    let bare = !text.contains(special) && text.trim_ascii() == text && !text.is_empty();
+    if bare { text.to_owned() } else { quote(text) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::super::{parse_line, samples};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_printed_command_reads_back(c in samples::command()) {
+            let text = print(&c);
+            prop_assert!(!text.contains('\n'));
+            prop_assert_eq!(parse_line(&text), Ok(Some(c)), "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_record_of_keys_is_short() {
+        let step = Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: true };
+        assert_eq!(print(&step), "reverse-step");
+        let all = Command::Examine { format: ExamineFormat::default(), addr: None };
+        assert_eq!(print(&all), "x /16wx");
+    }
+}
