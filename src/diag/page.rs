@@ -16,7 +16,8 @@ pub fn markdown() -> String {
         if letter != family {
             family = letter;
             let title = FAMILIES.iter().find(|f| Some(f.0) == letter).map_or("Others", |f| f.1);
-            let _ = write!(out, "{}## {title}\n", if out.is_empty() { "" } else { "\n" });
+            let gap = if out.is_empty() { "" } else { "\n" };
+            let _ = writeln!(out, "{gap}## {title}");
         }
         let _ = write!(
             out,

@@ -197,7 +197,7 @@ fn after(head: &str, names: &Names) -> Vec<String> {
         return own.collect();
     }
     let rest = match queue(head) {
-        Ok((rest, _)) if rest.is_empty() => return owned(queue_names(false)),
+        Ok(("", _)) => return owned(queue_names(false)),
         Ok((rest, _)) => rest.trim_start_matches('.'),
         Err(_) => head,
     };
