@@ -16,6 +16,16 @@ pub const MAX_REGIONS: usize = 65_536;
 pub const MAX_CONTENTS: usize = 1 << 20;
 /// Host operations in one program's script.
 pub const MAX_HOST_OPS: usize = 1 << 20;
+/// Registers that one program may set before its first event.
+pub const MAX_REGISTERS: usize = 1 << 20;
+/// Sections of kinds that this build does not know, kept with a program.
+pub const MAX_UNKNOWN_SECTIONS: usize = 4096;
+/// Marker words that are seeded for one batch of a raw image.
+pub const MAX_BATCH_MARKERS: usize = 1024;
+/// Names of one text for which the nearest declared one is looked up.
+pub const MAX_SUGGESTIONS: u32 = 100;
+/// Lines by which the form of a hex text is told.
+pub const DETECT_LINES: usize = 64;
 /// Variables (template targets) of one program: ids have 19 bits.
 pub const MAX_VARIABLES: usize = 1 << 19;
 /// Bytes of one name (region, queue label, variable, mark).
@@ -24,8 +34,24 @@ pub const MAX_NAME_BYTES: usize = 255;
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 /// Bytes of text input (assembly, script, hex) that are read whole.
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
-/// Bytes of initial contents that the assembly may spell out in one statement.
-pub const MAX_INLINE_BYTES: usize = 16 << 20;
+/// Bytes that the data of one text (assembly runs and repeats, squeezed hex lines) may unfold to.
+pub const MAX_EXPANDED_BYTES: u64 = 1 << 30;
+/// Bytes at the front of an input by which its kind is told.
+pub const DETECT_BYTES: usize = 64 << 10;
+/// Files up to this size are read at once; larger ones are mapped.
+pub const SMALL_FILE_BYTES: u64 = 1 << 20;
+/// Slots at either end of a raw image that are looked at to tell its direction.
+pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
+/// Slots of one probe between the two ends; even, so that pairs keep their parity.
+pub const SAMPLE_PROBE_SLOTS: u64 = 16;
+/// Probes spread over the rest of a raw image.
+pub const SAMPLE_PROBES: u64 = 256;
+/// Probes of the second look, taken only where the first saw no used slot.
+pub const SAMPLE_PROBES_DEEP: u64 = 1024;
+/// Images up to this many slots (16 MiB) are looked at whole on the second look.
+pub const SAMPLE_WHOLE_SLOTS: u64 = 1 << 20;
+/// Bytes of a dump directory's index that are read.
+pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that one transfer of the host script may move (1 TiB).
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 40;
 /// Bytes of a FIFO, of standard input or of another stream that cannot be mapped.

@@ -1,3 +1,26 @@
-//! The `dmadbg` program.
+//! The `dmadbg` program: the command line over the process's own streams.
 
-fn main() {}
+use anyhow::Context as _;
+use clap::Parser as _;
+use dmadbg::cli::{self, Cli, Status, Streams};
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(status) => ExitCode::from(status.code()),
+        Err(e) => {
+            // Standard error may be closed too; then there is nobody to tell.
+            let _ = writeln!(io::stderr(), "error: {e:#}");
+            ExitCode::from(Status::Unreadable.code())
+        }
+    }
+}
+
+fn run() -> anyhow::Result<Status> {
+    let cli = Cli::parse();
+    let (mut stdin, mut stdout, mut stderr) =
+        (io::stdin().lock(), io::stdout().lock(), io::stderr());
+    let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
+    cli::main(&cli, streams).context("reading or writing failed")
+}

@@ -229,6 +229,20 @@ pub static CODES: &[CodeInfo] = &[
         "Check the destination stride.",
     ),
     code(
+        ("D028", Note),
+        "generation or queue assumed",
+        "An image does not name its generation (told from the host window, else v3) or a queue of its own.",
+        "A raw image: the bits are the same under every generation and on every queue.",
+        "Say it: --arch v2, v3 or v4; --engine, --queue.",
+    ),
+    code(
+        ("D029", Warning),
+        "left out of the program",
+        "A ring of the input, or a part of one, is shown but not part of what is stepped.",
+        "Rings of several generations in one directory, ring sizes that no queue may have, too many batches.",
+        "Open it alone, or give a window: --slots A:B.",
+    ),
+    code(
         ("D030", Error),
         "container version",
         "The program image has a version that this build does not read.",

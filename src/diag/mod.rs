@@ -4,7 +4,6 @@
 //! table ([`codes`]), from which `dmadbg explain` and `docs/codes.md` are made.
 
 pub mod codes;
-pub mod page;
 pub mod render;
 
 use crate::limits::{MAX_DIAGNOSTICS, MAX_SAME_CODE};

@@ -461,7 +461,7 @@ pub static COMMANDS: &[CommandSpec] = &[
             &[Arg::Number, Arg::Words(UNITS), Arg::Words(WHO)],
         ),
         "go forward by N units",
-        "Without a unit: slots, that is the retirement of the next pair of the selected queue. With an agent only its events count.",
+        "Without a unit: slots, that is the retirement of the next pair of the selected queue. With an agent only its events count, and without a unit each of them.",
     ),
     spec(
         ("reverse-step", &["rs", "back"]),

@@ -59,9 +59,29 @@ pub struct QueueDecl {
     pub allocatable: bool,
     /// Address of the completion marker area: handle h has its two words at `+8*h`.
     pub marker_area: u64,
-    /// First phase that the engine expects. The driver always starts at 1; a copied-out image
-    /// starts with what its first slot carries.
-    pub first_ring_id: u8,
+    /// Where each direction begins, Tx then Rx: [`Start::FRESH`] after a queue init; a
+    /// copied-out image begins at its oldest slot, with the phase that it carries.
+    pub first: [Start; 2],
+}
+
+/// Where an engine begins in a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Start {
+    /// Slot that is fetched first.
+    pub slot: u64,
+    /// Phase that it is expected to carry.
+    pub ring_id: u8,
+}
+
+impl Start {
+    /// What every queue init gives: slot 0, phase 1.
+    pub const FRESH: Start = Start { slot: 0, ring_id: crate::udma::ring::INITIAL_RING_ID };
+}
+
+impl Default for Start {
+    fn default() -> Start {
+        Start::FRESH
+    }
 }
 
 impl QueueDecl {
@@ -70,6 +90,14 @@ impl QueueDecl {
         match dir {
             Dir::Tx => self.tx,
             Dir::Rx => self.rx,
+        }
+    }
+
+    /// Where a direction begins.
+    pub fn start(&self, dir: Dir) -> Start {
+        match dir {
+            Dir::Tx => self.first[0],
+            Dir::Rx => self.first[1],
         }
     }
 }
@@ -235,6 +263,20 @@ pub enum DeviceOp {
     LoseDoorbells(u32),
     /// Whether the driver believes itself inside a reset window (v2 retries a timed-out copy).
     ResetWindow(bool),
+}
+
+impl DeviceOp {
+    /// The verb that assembly and events use.
+    pub fn verb(self) -> &'static str {
+        match self {
+            DeviceOp::Latency(_) => "device_latency",
+            DeviceOp::Hold => "device_hold",
+            DeviceOp::Resume => "device_resume",
+            DeviceOp::Kick => "device_kick",
+            DeviceOp::LoseDoorbells(_) => "lose_doorbells",
+            DeviceOp::ResetWindow(_) => "reset_window",
+        }
+    }
 }
 
 /// One thing that the host does: a call of the driver's interface, or a plain store.
@@ -446,7 +488,7 @@ impl HostOp {
             HostOp::WaitIdle { .. } => "wait_idle",
             HostOp::Fence => "fence",
             HostOp::RegWrite { .. } => "reg_write",
-            HostOp::Device(_) => "device",
+            HostOp::Device(d) => d.verb(),
         }
     }
 }

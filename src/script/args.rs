@@ -2,9 +2,7 @@
 //! verbs share: words of a list, places, queues (`docs/commands.md`, "Places").
 
 use super::expr::{dir, expr, leftover, queue};
-use super::lex::{
-    Fault, Res, did_you_mean, fault_of, is_name, name, number, quoted, shown, skip, stop,
-};
+use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
 use crate::diag::Diagnostic;
 use crate::engine::command::{CommandSpec, Loc, nearest};
 use crate::engine::expr::{Expr, QueueRef};
@@ -132,16 +130,6 @@ impl<'a> Args<'a> {
     pub fn last_expr(&mut self) -> Result<Expr, Fault> {
         let e = self.expr()?;
         leftover(self.rest).map_or(Ok(e), Err)
-    }
-
-    /// A name of a mark.
-    pub fn name(&mut self, what: &str) -> Result<&'a str, Fault> {
-        if !self.peek().starts_with(|c| is_name(c) && !c.is_ascii_digit()) {
-            return Err(self.missing(what).help("a name has letters, digits and `_`"));
-        }
-        let found = self.take(name)?;
-        self.blank()?;
-        Ok(found)
     }
 
     /// A text in quotes.

@@ -2,14 +2,14 @@
 //! (`docs/commands.md`, "Lines").
 
 use super::args::Args;
-use super::expr::variable;
+use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Unit, Who,
     find, nearest,
 };
-use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES};
+use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
 use crate::udma::cause::CAUSES;
 
 /// What a verb makes of its arguments.
@@ -54,7 +54,7 @@ const VERBS: &[(&str, Parse)] = &[
 ///
 /// # Errors
 /// Everything that is wrong with the line (S001 to S005), each with column and width.
-pub fn parse_line(line: &str) -> Result<Option<Command>, Vec<Diagnostic>> {
+pub fn parse_command(line: &str) -> Result<Option<Command>, Vec<Diagnostic>> {
     if line.len() > MAX_LINE_BYTES {
         let text = format!("a line has at most {MAX_LINE_BYTES} bytes, this has {}", line.len());
         return Err(vec![Diagnostic::new("S003", text)]);
@@ -156,12 +156,14 @@ fn step(a: &mut Args<'_>) -> Result<Command, Fault> {
             }
         }
     }
-    Ok(Command::Step {
-        count: count.unwrap_or(1),
-        unit: unit.unwrap_or_default(),
-        who: who.unwrap_or_default(),
-        back: a.back,
-    })
+    let who = who.unwrap_or_default();
+    let unit = unit.unwrap_or(unit_of(who));
+    Ok(Command::Step { count: count.unwrap_or(1), unit, who, back: a.back })
+}
+
+/// The unit that is meant where none is named: with an agent its events.
+pub(super) fn unit_of(who: Who) -> Unit {
+    if who == Who::Any { Unit::default() } else { Unit::Event }
 }
 
 fn doorbell(a: &mut Args<'_>) -> Result<Command, Fault> {
@@ -169,17 +171,30 @@ fn doorbell(a: &mut Args<'_>) -> Result<Command, Fault> {
     Ok(Command::Doorbell { queue, back: a.back })
 }
 
-/// A mark, where all there is is a name; an expression else.
+/// A mark, where all there is is the name of one; an expression else.
 fn goto(a: &mut Args<'_>) -> Result<Command, Fault> {
-    let rest = skip(a.rest).trim_ascii_end();
-    let plain = rest.chars().all(is_name) && !rest.starts_with(|c: char| c.is_ascii_digit());
     if a.at_end() {
         return Err(a.missing("an event's number or a mark"));
     }
-    Ok(Command::Goto(match plain {
-        true => Goto::Mark(a.name("a mark")?.to_owned()),
-        false => Goto::Event(a.last_expr()?),
-    }))
+    if !is_mark(skip(a.rest).trim_ascii_end()) {
+        return Ok(Command::Goto(Goto::Event(a.last_expr()?)));
+    }
+    let name = a.word().unwrap_or_default().to_owned();
+    Ok(Command::Goto(Goto::Mark(name)))
+}
+
+/// Whether a word is a mark's name: letters, digits, `_` and `-`, no digit in front, and not
+/// what reads as an expression, such as `event-1`. `end` is the mark that every run has.
+pub(super) fn is_mark(word: &str) -> bool {
+    let begins = word.starts_with(|c: char| is_name(c) && !c.is_ascii_digit());
+    let known = plain_names();
+    let has_value = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_digit()) || known.iter().any(|k| k == part)
+    };
+    begins
+        && word.len() <= MAX_NAME_BYTES
+        && word.chars().all(|c| is_name(c) || c == '-')
+        && (word == END_MARK || !word.split('-').all(has_value))
 }
 
 fn stop_at(a: &mut Args<'_>, once: bool) -> Result<Command, Fault> {
@@ -320,11 +335,18 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
 }
 
 fn mark(a: &mut Args<'_>) -> Result<Command, Fault> {
-    let taken = a.wrong(format!("`{END_MARK}` is the end of the run already"));
-    match a.name("the mark's name")? {
-        END_MARK => Err(taken),
-        name => Ok(Command::Mark(name.to_owned())),
+    let word = a.peek();
+    if word == END_MARK {
+        return Err(a.wrong(format!("`{END_MARK}` is the end of the run already")));
     }
+    if !is_mark(word) {
+        let help = format!(
+            "a mark has letters, digits, `_` and `-`, at most {MAX_NAME_BYTES}, and no meaning in an expression."
+        );
+        return Err(a.missing("a mark's name").help(help));
+    }
+    a.word();
+    Ok(Command::Mark(word.to_owned()))
 }
 
 fn set(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -16,8 +16,7 @@ pub mod runner;
 mod samples;
 
 pub use args::parse_loc;
-pub use command::parse_line;
+pub use command::parse_command;
 pub use complete::{Candidate, Completion, Names, complete};
 pub use expr::parse_expr;
 pub use print::print;
-pub use runner::{Origin, Reply, Run, Script, Source, Target, Verdict};

@@ -1,18 +1,18 @@
 //! A command as the line that means it: what a key did, recorded for a script. Reading the
 //! line gives the command back (`docs/commands.md`, "Lines").
 
-use super::command::REVERSE;
+use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
-use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Unit, Who};
-use crate::engine::expr::{Expr, QueueRef};
+use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Who};
+use crate::engine::expr::QueueRef;
 use std::fmt::Write as _;
 
-/// A command as one line, from which [`parse_line`](super::parse_line) reads it back.
+/// A command as one line, from which [`parse_command`](super::parse_command) reads it back.
 pub fn print(command: &Command) -> String {
     match command {
         Command::Step { count, unit, who, back } => {
             let mut out = counted(*back, "step", *count);
-            if *unit != Unit::default() {
+            if *unit != unit_of(*who) {
                 let _ = write!(out, " {}", unit.name());
             }
             if *who != Who::default() {
@@ -26,9 +26,11 @@ pub fn print(command: &Command) -> String {
         Command::Finish { back } => verb(*back, "finish"),
         Command::Doorbell { queue, back } => with_queue(verb(*back, "doorbell"), *queue),
         Command::Goto(Goto::Mark(name)) => format!("goto {name}"),
-        // A plain name would be read as a mark's.
-        Command::Goto(Goto::Event(e)) if is_plain(e) => format!("goto ({e})"),
-        Command::Goto(Goto::Event(e)) => format!("goto {e}"),
+        Command::Goto(Goto::Event(e)) => {
+            let text = e.to_string();
+            // In brackets it is no mark's name.
+            if is_mark(&text) { format!("goto ({text})") } else { format!("goto {text}") }
+        }
         Command::Restart => "restart".to_owned(),
         Command::Break { loc, cond, once, after } => {
             let mut out = format!("break {loc}");
@@ -47,11 +49,11 @@ pub fn print(command: &Command) -> String {
         Command::Enable(numbers, true) => numbered("enable", numbers),
         Command::Enable(numbers, false) => numbered("disable", numbers),
         Command::Print { expr, form } => match form {
-            Some(form) => format!("print /{} {expr}", letter(*form)),
+            Some(form) => format!("print/{} {expr}", letter(*form)),
             None => format!("print {expr}"),
         },
         Command::Examine { format, addr } => {
-            let mut out = format!("x /{}", examine_format(*format));
+            let mut out = format!("x/{}", examine_format(*format));
             if let Some(addr) = addr {
                 let _ = write!(out, " {addr}");
             }
@@ -99,18 +101,6 @@ fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
     out
 }
 
-/// Whether it is written as one name.
-fn is_plain(e: &Expr) -> bool {
-    match e {
-        Expr::Name(_) => true,
-        Expr::Queue { queue, path } => {
-            (*queue == QueueRef::Selected && path.len() == 1)
-                || (matches!(queue, QueueRef::Queue(_)) && path.is_empty())
-        }
-        _ => false,
-    }
-}
-
 fn letter(form: Form) -> char {
     Form::LETTERS.iter().find(|f| f.1 == form).map_or('x', |f| f.0)
 }
@@ -144,8 +134,9 @@ fn bare_or_quoted(text: &str, blanks: bool) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use super::super::{parse_line, samples};
+    use super::super::{parse_command, samples};
     use super::*;
+    use crate::engine::command::{Unit, Who};
     use proptest::prelude::*;
 
     proptest! {
@@ -153,7 +144,7 @@ mod tests {
         fn a_printed_command_reads_back(c in samples::command()) {
             let text = print(&c);
             prop_assert!(!text.contains('\n'));
-            prop_assert_eq!(parse_line(&text), Ok(Some(c)), "{}", text);
+            prop_assert_eq!(parse_command(&text), Ok(Some(c)), "{}", text);
         }
     }
 
@@ -162,6 +153,6 @@ mod tests {
         let step = Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: true };
         assert_eq!(print(&step), "reverse-step");
         let all = Command::Examine { format: ExamineFormat::default(), addr: None };
-        assert_eq!(print(&all), "x /16wx");
+        assert_eq!(print(&all), "x/16wx");
     }
 }

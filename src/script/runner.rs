@@ -4,15 +4,15 @@
 //! Nothing here reads a file. A `source` is answered by the caller, who also decides what a
 //! file's name is relative to.
 
-use super::help;
+use super::help::help;
 use super::lex::{skip, without_comment};
-use super::parse_line;
+use super::parse_command;
 use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
 use crate::limits::{MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The word that may head a script, with its version after it.
 pub const HEADER: &str = "dbg";
@@ -36,11 +36,20 @@ pub trait Target {
     /// A diagnostic; S007 and S008 say that the program under test is wrong, any other that
     /// the script is.
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic>;
+
+    /// The event at which it stands, for the place of what is wrong.
+    fn event(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         self.execute(command).map(|o| Reply { lines: o.lines, quit: o.quit })
+    }
+
+    fn event(&self) -> Option<u64> {
+        Some(self.position())
     }
 }
 
@@ -53,145 +62,121 @@ pub struct Source {
     pub text: String,
 }
 
-/// Answers a `source`: the name as written and the name of the script that it stands in; or
-/// why there is no text.
-pub type Resolver<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Source, String>;
+/// Answers a `source`: the name of the script in which it stands, and the file as it is named
+/// there; or why there is no text.
+pub type Resolver<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Source, Diagnostic>;
 
-/// Where a command stands.
+/// A line of a script that is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// Name of the script.
-    pub file: Rc<str>,
-    /// Line, from 1.
-    pub line: u64,
+pub struct Line {
+    /// Name of its file.
+    pub file: Arc<str>,
+    /// Line number, from 1.
+    pub number: u64,
     /// Column of the command, from 1, in characters.
     pub column: u64,
     /// Its characters.
     pub width: u64,
+    /// What it says.
+    pub command: Command,
 }
 
-impl Origin {
-    /// As a place.
-    pub fn place(&self) -> Place {
-        Place::text(self.line, self.column, self.width).in_file(&self.file)
+impl Line {
+    /// A command that no text holds, such as one of the command line.
+    pub fn new(file: &str, command: Command) -> Line {
+        Line { file: file.into(), number: 1, column: 1, width: 1, command }
     }
-}
 
-/// A script that was read whole: its commands with those that it sources in their place.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Script {
-    /// What is run, in order.
-    pub commands: Vec<(Command, Origin)>,
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        Place::text(self.number, self.column, self.width).in_file(&self.file)
+    }
 }
 
 /// How a script ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Everything held (status 0).
-    Passed,
-    /// An `assert` or `expect` did not hold (status 1).
-    Failed,
-    /// The script itself is wrong (status 2).
-    Bad,
-}
-
-/// What came of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// What its commands printed.
-    pub lines: Vec<String>,
-    /// What stopped it; empty where nothing did.
-    pub report: Report,
-    /// How it ended.
-    pub outcome: Verdict,
+pub enum End {
+    /// Every line was run, or `quit` came.
+    Done,
+    /// An assertion or expectation of this line is not true: exit status 1.
+    Failed(Box<Diagnostic>),
+    /// This line could not be carried out: exit status 2.
+    Wrong(Box<Diagnostic>),
 }
 
-/// Reads a script and all that it sources.
+/// Reads a script and all that it sources: the lines to run, in order, what is sourced in its
+/// place.
 ///
 /// # Errors
 /// Everything that is wrong with any of its lines, and S009 for what cannot be sourced.
-pub fn read(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Script, Report> {
+pub fn parse(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Vec<Line>, Report> {
     let mut reader =
         Reader { resolve, parsed: BTreeMap::new(), report: Report::default(), bytes: 0 };
-    let root: Rc<str> = name.into();
+    let root: Arc<str> = name.into();
     reader.parse(&root, text);
-    let mut queue = vec![root.clone()];
-    while let Some(file) = queue.pop() {
-        queue.extend(reader.load_sources(&file));
+    let mut waiting = vec![root.clone()];
+    while let Some(file) = waiting.pop() {
+        waiting.extend(reader.load_sources(&file));
     }
-    let mut script = Script::default();
+    let mut out = Vec::new();
     if !reader.report.has_errors() {
-        reader.expand(&root, &mut Vec::new(), &mut script);
+        reader.expand(&root, &mut Vec::new(), &mut out);
     }
-    if reader.report.has_errors() { Err(reader.report) } else { Ok(script) }
+    if reader.report.has_errors() { Err(reader.report) } else { Ok(out) }
 }
 
-/// Reads a script and runs it, if nothing is wrong with it.
-pub fn run(name: &str, text: &str, target: &mut dyn Target, resolve: Resolver<'_>) -> Run {
-    match read(name, text, resolve) {
-        Ok(script) => execute(&script, target),
-        Err(report) => Run { lines: Vec::new(), report, outcome: Verdict::Bad },
-    }
-}
-
-/// Runs a script until its end, a `quit`, or the first command that fails.
-pub fn execute(script: &Script, target: &mut dyn Target) -> Run {
-    let mut lines = Vec::new();
-    for (command, origin) in &script.commands {
-        // What is sourced follows in the row.
-        if matches!(command, Command::Source(_)) {
-            continue;
-        }
-        if let Some(text) = help::answer(command) {
-            lines.extend(text);
-            continue;
-        }
-        match target.run(command) {
+/// Runs lines until their end, a `quit`, or the first that fails; `say` gets each line of
+/// output as it comes.
+pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -> End {
+    for line in lines {
+        let reply = match &line.command {
+            // What is sourced follows.
+            Command::Source(_) => continue,
+            Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), quit: false }),
+            command => target.run(command),
+        };
+        match reply {
             Ok(reply) => {
-                lines.extend(reply.lines);
+                reply.lines.iter().for_each(|l| say(l));
                 if reply.quit {
                     break;
                 }
             }
             Err(d) => {
-                let outcome = match d.code {
-                    "S007" | "S008" => Verdict::Failed,
-                    _ => Verdict::Bad,
-                };
-                return Run { lines, report: placed(d, origin).into(), outcome };
+                let d = placed(d, line, target.event());
+                let failed = matches!(d.code, "S007" | "S008");
+                return if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) };
             }
         }
     }
-    Run { lines, report: Report::default(), outcome: Verdict::Passed }
+    End::Done
 }
 
-/// A finding at the command that made it; what else its place tells is kept.
-fn placed(mut d: Diagnostic, origin: &Origin) -> Diagnostic {
-    let Place { offset, slot, event, .. } = d.place;
-    d.place = Place { offset, slot, event, ..origin.place() };
+/// A finding at the line that made it; what else its place tells is kept.
+fn placed(mut d: Diagnostic, line: &Line, event: Option<u64>) -> Diagnostic {
+    let Place { offset, slot, event: own, .. } = d.place;
+    d.place = Place { offset, slot, event: own.or(event), ..line.place() };
     d
 }
 
-/// A line of a script.
+/// A line, and what it sources once that is known.
 #[derive(Clone)]
-struct Line {
-    command: Command,
-    origin: Origin,
-    /// What it sources, once that is known.
-    source: Option<Rc<str>>,
+struct Read {
+    line: Line,
+    source: Option<Arc<str>>,
 }
 
 struct Reader<'a> {
     resolve: Resolver<'a>,
     /// Every text by its name, read once however often it is sourced.
-    parsed: BTreeMap<Rc<str>, Vec<Line>>,
+    parsed: BTreeMap<Arc<str>, Vec<Read>>,
     report: Report,
     /// Bytes of all texts.
     bytes: u64,
 }
 
 impl Reader<'_> {
-    fn parse(&mut self, file: &Rc<str>, text: &str) {
+    fn parse(&mut self, file: &Arc<str>, text: &str) {
         self.bytes = self.bytes.saturating_add(text.len() as u64);
         let mut lines = Vec::new();
         if self.bytes > MAX_TEXT_BYTES {
@@ -209,31 +194,31 @@ impl Reader<'_> {
     /// Reads one line; `head` says that nothing but comments came before it.
     fn line(
         &mut self,
-        file: &Rc<str>,
+        file: &Arc<str>,
         number: u64,
         line: &str,
         head: &mut bool,
-        out: &mut Vec<Line>,
+        out: &mut Vec<Read>,
     ) {
         let text = skip(without_comment(line));
         let before = line.len() - skip(line).len();
-        let origin = Origin {
-            file: file.clone(),
-            line: number,
-            column: line.get(..before).map_or(0, |s| s.chars().count() as u64) + 1,
-            width: text.trim_ascii_end().chars().count() as u64,
-        };
+        let column = line.get(..before).map_or(0, |s| s.chars().count() as u64) + 1;
+        let width = text.trim_ascii_end().chars().count() as u64;
         if !text.is_empty() && std::mem::take(head) && is_header(text) {
             if let Some(version) = other_version(text) {
                 let message = format!("version {version} of the command language is not known");
-                let d = Diagnostic::new("S009", message).at(origin.place());
+                let place = Place::text(number, column, width).in_file(file);
+                let d = Diagnostic::new("S009", message).at(place);
                 self.report.push(d.help(format!("this build reads `{HEADER} {VERSION}`")));
             }
             return;
         }
-        match parse_line(line) {
+        match parse_command(line) {
             Ok(None) => {}
-            Ok(Some(command)) => out.push(Line { command, origin, source: None }),
+            Ok(Some(command)) => {
+                let line = Line { file: file.clone(), number, column, width, command };
+                out.push(Read { line, source: None });
+            }
             Err(all) => {
                 for mut d in all {
                     d.place.line = Some(number);
@@ -244,24 +229,21 @@ impl Reader<'_> {
     }
 
     /// Fetches what a script sources; the names of the texts that are new.
-    fn load_sources(&mut self, file: &Rc<str>) -> Vec<Rc<str>> {
+    fn load_sources(&mut self, file: &Arc<str>) -> Vec<Arc<str>> {
         let mut lines = self.parsed.get_mut(file).map(std::mem::take).unwrap_or_default();
         let mut fresh = Vec::new();
-        for line in &mut lines {
+        for Read { line, source } in &mut lines {
             let Command::Source(wanted) = &line.command else { continue };
-            match (self.resolve)(wanted, file) {
+            match (self.resolve)(file, wanted) {
                 Ok(Source { name, text }) => {
-                    let name: Rc<str> = name.into();
+                    let name: Arc<str> = name.into();
                     if !self.parsed.contains_key(&name) {
                         self.parse(&name, &text);
                         fresh.push(name.clone());
                     }
-                    line.source = Some(name);
+                    *source = Some(name);
                 }
-                Err(why) => {
-                    let message = format!("`{wanted}` cannot be sourced: {why}");
-                    self.report.push(Diagnostic::new("S009", message).at(line.origin.place()));
-                }
+                Err(d) => self.report.push(placed(d, line, None)),
             }
         }
         self.parsed.insert(file.clone(), lines);
@@ -269,11 +251,11 @@ impl Reader<'_> {
     }
 
     /// Puts the commands of a text and of what it sources in a row.
-    fn expand(&mut self, file: &Rc<str>, above: &mut Vec<Rc<str>>, out: &mut Script) {
+    fn expand(&mut self, file: &Arc<str>, above: &mut Vec<Arc<str>>, out: &mut Vec<Line>) {
         above.push(file.clone());
         let lines = self.parsed.get(file).cloned().unwrap_or_default();
-        for Line { command, origin, source } in lines {
-            let refuse = |message: String| Diagnostic::new("S009", message).at(origin.place());
+        for Read { line, source } in lines {
+            let refuse = |message: String| Diagnostic::new("S009", message).at(line.place());
             let wrong = match &source {
                 Some(name) if above.contains(name) => {
                     Some(refuse(format!("`{name}` sources itself")))
@@ -281,7 +263,7 @@ impl Reader<'_> {
                 Some(_) if above.len() > MAX_SOURCE_DEPTH => {
                     Some(refuse(format!("`source` is nested deeper than {MAX_SOURCE_DEPTH}")))
                 }
-                _ if out.commands.len() >= MAX_SCRIPT_COMMANDS => {
+                _ if out.len() >= MAX_SCRIPT_COMMANDS => {
                     Some(refuse(format!("the script has more than {MAX_SCRIPT_COMMANDS} commands")))
                 }
                 _ => None,
@@ -291,7 +273,7 @@ impl Reader<'_> {
                 break;
             }
             // A `source` stays in the row, so that endless sourcing of nothing is counted.
-            out.commands.push((command, origin));
+            out.push(line);
             if let Some(name) = source {
                 self.expand(&name, above, out);
             }

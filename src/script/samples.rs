@@ -38,6 +38,10 @@ fn ident() -> impl Strategy<Value = String> {
     "[a-zA-Z_][a-zA-Z0-9_]{0,8}"
 }
 
+fn mark() -> impl Strategy<Value = String> {
+    "[a-zA-Z_][a-zA-Z0-9_-]{0,8}".prop_filter("a mark", |n| super::command::is_mark(n))
+}
+
 fn slot_path() -> impl Strategy<Value = (Dir, Vec<String>)> {
     let one = dir()
         .prop_flat_map(|d| select(slot_names(d, None)).prop_map(move |n| (d, vec![n.to_owned()])));
@@ -131,7 +135,7 @@ fn runs() -> impl Strategy<Value = Command> {
         (option::of(named_queue()), any::<bool>())
             .prop_map(|(queue, back)| Command::Doorbell { queue, back }),
         expr().prop_map(|e| Command::Goto(Goto::Event(e))),
-        ident().prop_map(|n| Command::Goto(Goto::Mark(n))),
+        mark().prop_map(|n| Command::Goto(Goto::Mark(n))),
         Just(Command::Restart),
         (loc(), option::of(expr()), any::<bool>(), num())
             .prop_map(|(loc, cond, once, after)| Command::Break { loc, cond, once, after }),
@@ -170,7 +174,7 @@ fn expectation() -> impl Strategy<Value = Expect> {
 
 /// Any command that text can mean.
 pub(super) fn command() -> impl Strategy<Value = Command> {
-    let mark = ident().prop_filter("taken", |n| n != super::command::END_MARK);
+    let mark = mark().prop_filter("taken", |n| n != super::command::END_MARK);
     let scripts = prop_oneof![
         mark.prop_map(Command::Mark),
         (ident(), expr()).prop_map(|(n, e)| Command::SetVar(n, e)),

@@ -206,6 +206,15 @@ pub fn name(meta_ctrl: u32) -> &'static str {
     }
 }
 
+/// Bytes of one element of a data type, by its tag; `None` for a tag without a meaning.
+pub fn dtype_bytes(tag: u64) -> Option<u64> {
+    let (_, name) = DTYPES.iter().find(|(t, _)| u64::from(*t) == tag)?;
+    // The first number in a type's name is its width in bits.
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse::<u64>().ok().map(|bits| bits / 8)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,5 +236,15 @@ mod tests {
         assert_eq!(names(0x0200_0002), ["min_max", "add"]);
         assert_eq!(names(0x0220_0000), ["min_max"]);
         assert_eq!(names(0x0000_0000), [""; 0]);
+    }
+
+    #[test]
+    fn element_sizes_follow_from_the_names() {
+        let sizes: Vec<_> = (0..17).map(dtype_bytes).collect();
+        let some = |n| Some(n);
+        assert_eq!(sizes[1..=6], [8, 1, 1, 2, 2, 2].map(some));
+        assert_eq!(sizes[7..=12], [2, 4, 4, 4, 4, 8].map(some));
+        assert_eq!(sizes[13..=15], [1, 1, 1].map(some));
+        assert_eq!((sizes[0], sizes[16]), (None, None));
     }
 }

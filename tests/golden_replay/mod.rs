@@ -150,7 +150,7 @@ impl Replay {
             rx: Some(RingDecl { base: hex_u64(&run["rx_ring_base"]), size }),
             allocatable: !authored,
             marker_area,
-            first_ring_id: 1,
+            first: [Start::FRESH; 2],
         });
         for m in run["memory"].as_array().unwrap() {
             let base = hex_u64(&m["addr"]);
@@ -189,6 +189,10 @@ impl Replay {
         };
         me.script(&calls);
         me
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     fn push(&mut self, op: HostOp) {

@@ -492,11 +492,13 @@ impl Machine {
         self.host.polled = None;
         let q = &mut self.queues[i];
         let sw = &mut q.sw[super::queue::ix(dir)];
-        // Where it lies in the running count: on the current lap, or on the next where the
-        // slot was passed already.
+        // Where it ends in the running count, which begins at the queue's first slot: on the
+        // current lap, or on the next where its first slot was passed already.
         let lap = sw.staged / decl.size * decl.size;
-        let first = if lap + at < sw.staged { lap + at + decl.size } else { lap + at };
-        sw.staged = sw.staged.max(first + count);
+        let nth = (at + decl.size - q.decl.start(dir).slot % decl.size) % decl.size;
+        let end = if nth + count > decl.size { decl.size } else { nth + count };
+        let passed = nth + count <= decl.size && lap + nth < sw.staged;
+        sw.staged = sw.staged.max(lap + end + if passed { decl.size } else { 0 });
         self.host.batch = q.batches + 1;
         Ok(EventKind::CopyIn { queue, dir, slot: at, count })
     }

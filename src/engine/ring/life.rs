@@ -108,10 +108,11 @@ pub fn of(queue: &Queue, dir: Dir, slot: u64, written: bool) -> Life {
     if size == 0 || !queue.ready {
         return if written { Life::Stale } else { Life::NeverWritten };
     }
-    // The newest use of the slot: the largest k below the total with k % size == slot.
+    // The newest use of the slot: the largest k below the total whose slot it is.
+    let nth = (slot + size - queue.decl.start(dir).slot % size) % size;
     let newest = |total: u64| {
-        let lap = total.checked_sub(slot + 1)? / size;
-        Some(lap * size + slot)
+        let lap = total.checked_sub(nth + 1)? / size;
+        Some(lap * size + nth)
     };
     let k = newest(sw.staged.max(hw.posted));
     // Slots of a ring authored elsewhere are never handed out, so they have no guard.

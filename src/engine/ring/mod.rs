@@ -9,6 +9,7 @@
 pub mod device;
 pub mod event;
 pub mod host;
+pub mod json;
 pub mod life;
 pub mod machine;
 pub mod memory;

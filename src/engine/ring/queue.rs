@@ -2,7 +2,7 @@
 //! (`docs/rings.md`).
 
 use super::memory::mix;
-use crate::engine::program::{QueueDecl, QueueId, RingDecl};
+use crate::engine::program::{QueueDecl, QueueId, RingDecl, Start};
 use crate::udma::profile::Profile;
 use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
 use crate::udma::{Desc, Dir};
@@ -106,8 +106,8 @@ pub struct HwRing {
     pub retired: u64,
     /// Phase expected of the next fetch.
     pub ring_id: u8,
-    /// Phase at reset.
-    pub first_ring_id: u8,
+    /// Where it begins after a reset.
+    pub first: Start,
 }
 
 impl HwRing {
@@ -117,18 +117,18 @@ impl HwRing {
         self.fetched = 0;
         self.visible = 0;
         self.retired = 0;
-        self.ring_id = self.first_ring_id;
+        self.ring_id = self.first.ring_id;
     }
 
     /// The slot of the k-th descriptor.
     pub fn slot(&self, k: u64) -> u64 {
-        if self.ring.size == 0 { 0 } else { k % self.ring.size }
+        if self.ring.size == 0 { 0 } else { (self.first.slot + k) % self.ring.size }
     }
 
     /// Phase of the k-th descriptor.
     fn phase(&self, k: u64) -> u64 {
-        let laps = if self.ring.size == 0 { 0 } else { k / self.ring.size };
-        (u64::from(self.first_ring_id) + laps) & 3
+        let laps = (self.first.slot + k).checked_div(self.ring.size).unwrap_or(0);
+        (u64::from(self.first.ring_id) + laps) & 3
     }
 
     /// Head register: index and ring id. MODEL: the ring id in it.
@@ -220,14 +220,14 @@ impl Queue {
     /// A queue before initialisation.
     pub fn new(decl: &QueueDecl) -> Queue {
         let sw = Dir::BOTH.map(|d| SwRing::new(decl.ring(d).map_or(0, |r| r.size)));
-        let hw = Dir::BOTH.map(|_| HwRing {
+        let hw = Dir::BOTH.map(|d| HwRing {
             ring: RingDecl { base: 0, size: 0 },
             posted: 0,
             fetched: 0,
             visible: 0,
             retired: 0,
-            ring_id: decl.first_ring_id,
-            first_ring_id: decl.first_ring_id,
+            ring_id: decl.start(d).ring_id,
+            first: decl.start(d),
         });
         Queue {
             decl: *decl,

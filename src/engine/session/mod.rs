@@ -11,11 +11,11 @@ mod moves;
 mod stops;
 mod timeline;
 
-pub use super::expr::PROPERTIES;
+pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
 pub use look::describe_event;
 pub use moves::Progress;
-pub use stops::{Stop, touches};
+pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
 #[cfg(test)]
@@ -158,11 +158,12 @@ impl Session {
 
     /// Findings of the error severity up to the position that no `expect` named.
     pub fn unexpected(&self) -> Vec<&Diagnostic> {
-        self.machine
-            .findings
-            .iter()
-            .filter(|d| d.severity == Severity::Error && !self.expected.contains(d.code))
-            .collect()
+        self.findings_left().filter(|d| d.severity == Severity::Error).collect()
+    }
+
+    /// Findings up to the position that no `expect` named, of every severity.
+    pub fn findings_left(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.machine.findings.iter().filter(|d| !self.expected.contains(d.code))
     }
 
     /// Whether the program can be stepped.

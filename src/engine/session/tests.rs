@@ -5,7 +5,7 @@ use super::*;
 use crate::engine::command::{Goto, Unit, Who};
 use crate::engine::expr::{BinOp, Expr, QueueRef};
 use crate::engine::program::{
-    DeviceOp, Fill, HostOp, QueueDecl, Region, RegionKind, RingDecl, Speed,
+    DeviceOp, Fill, HostOp, QueueDecl, Region, RegionKind, RingDecl, Speed, Start,
 };
 use crate::engine::ring::machine;
 use crate::udma::profile::PROFILES;
@@ -25,7 +25,7 @@ fn program(size: u64, ops: Vec<HostOp>) -> Program {
         rx: ring(0x20_0000),
         allocatable: true,
         marker_area: HOST + 0x30_0000,
-        first_ring_id: 1,
+        first: [Start::FRESH; 2],
     });
     let region = |name: &str, base, len, fill| Region {
         name: name.into(),

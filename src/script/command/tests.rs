@@ -8,12 +8,12 @@ use crate::udma::Dir;
 use proptest::prelude::*;
 
 fn ok(line: &str) -> Command {
-    parse_line(line).unwrap_or_else(|d| panic!("{line}: {d:?}")).expect("a command")
+    parse_command(line).unwrap_or_else(|d| panic!("{line}: {d:?}")).expect("a command")
 }
 
 /// Code, column, width and help of each thing that is wrong with a line.
 fn wrong(line: &str) -> Vec<(&'static str, u64, u64, String)> {
-    let all = parse_line(line).expect_err(line);
+    let all = parse_command(line).expect_err(line);
     let of = |d: Diagnostic| {
         (d.code, d.place.column.unwrap(), d.place.width.unwrap(), d.help.unwrap_or_default())
     };
@@ -48,7 +48,7 @@ fn the_words_of_the_table_are_understood() {
                     "break" | "tbreak" => format!("{} marker {w}", c.name),
                     name => format!("{name} {w}"),
                 };
-                let unknown = parse_line(&line).err().unwrap_or_default();
+                let unknown = parse_command(&line).err().unwrap_or_default();
                 assert!(!unknown.iter().any(|d| d.message.contains(" is not ")), "{unknown:?}");
             }
         }
@@ -58,7 +58,7 @@ fn the_words_of_the_table_are_understood() {
 #[test]
 fn blanks_and_comments_are_no_command() {
     for line in ["", "   ", "# step", "\t # x"] {
-        assert_eq!(parse_line(line), Ok(None));
+        assert_eq!(parse_command(line), Ok(None));
     }
     assert_eq!(ok("where # am I"), Command::Where);
     assert_eq!(ok(r##"echo "a # b" # c"##), Command::Echo("a # b".into()));
@@ -186,7 +186,12 @@ fn memory_and_values_take_a_form() {
 fn goto_takes_a_mark_or_an_event() {
     assert_eq!(ok("goto end"), Command::Goto(Goto::Mark("end".into())));
     assert_eq!(ok("g 12"), Command::Goto(Goto::Event(Expr::Num(12))));
-    assert!(matches!(ok("goto (event)"), Command::Goto(Goto::Event(Expr::Name(_)))));
+    assert_eq!(ok("goto marker-seen"), Command::Goto(Goto::Mark("marker-seen".into())));
+    for value in ["goto (end)", "goto event"] {
+        assert!(matches!(ok(value), Command::Goto(Goto::Event(Expr::Name(_)))));
+    }
+    assert!(matches!(ok("goto event-1"), Command::Goto(Goto::Event(Expr::Binary(..)))));
+    assert!(parse_command("mark event-1").is_err() && parse_command("mark free").is_err());
     assert!(matches!(ok("goto event - 1"), Command::Goto(Goto::Event(Expr::Binary(..)))));
 }
 
@@ -220,11 +225,11 @@ fn explain_takes_a_slot_a_code_or_a_fault() {
 #[test]
 fn a_line_is_bounded() {
     let line = format!("echo {}", "x".repeat(MAX_LINE_BYTES));
-    assert_eq!(parse_line(&line).unwrap_err()[0].code, "S003");
+    assert_eq!(parse_command(&line).unwrap_err()[0].code, "S003");
     let name = format!("mark {}", "x".repeat(crate::limits::MAX_NAME_BYTES + 1));
-    assert!(parse_line(&name).is_err());
+    assert!(parse_command(&name).is_err());
     let verb = "x".repeat(MAX_LINE_BYTES);
-    assert!(parse_line(&verb).unwrap_err()[0].message.len() < 100);
+    assert!(parse_command(&verb).unwrap_err()[0].message.len() < 100);
 }
 
 proptest! {
@@ -235,7 +240,7 @@ proptest! {
 
     #[test]
     fn any_line_is_read_or_refused_within_it(line in ".{0,60}") {
-        if let Err(all) = parse_line(&line) {
+        if let Err(all) = parse_command(&line) {
             prop_assert!(!all.is_empty());
             for d in all {
                 prop_assert!(d.place.column.unwrap() <= line.chars().count() as u64 + 1);
@@ -248,8 +253,8 @@ proptest! {
     fn any_arguments_of_any_verb_are_read_or_refused(
         i in 0..COMMANDS.len(), args in "[ -~ä]{0,30}",
     ) {
-        if let Ok(Some(c)) = parse_line(&format!("{} {args}", COMMANDS[i].name)) {
-            prop_assert_eq!(parse_line(&print(&c)), Ok(Some(c)));
+        if let Ok(Some(c)) = parse_command(&format!("{} {args}", COMMANDS[i].name)) {
+            prop_assert_eq!(parse_command(&print(&c)), Ok(Some(c)));
         }
     }
 
@@ -260,6 +265,6 @@ proptest! {
         let mut chars: Vec<char> = print(&c).chars().collect();
         let at = at.index(chars.len());
         chars[at] = with;
-        let _ = parse_line(&chars.into_iter().collect::<String>());
+        let _ = parse_command(&chars.into_iter().collect::<String>());
     }
 }

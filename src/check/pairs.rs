@@ -1,0 +1,168 @@
+//! Tx against Rx: what each packet streams fills whole Rx descriptors, in order.
+//!
+//! MODEL: the stream of a packet fills Rx descriptors one after the other, each taking its
+//! length; where the packet ends an Rx descriptor must end.
+
+use super::packet::{Packet, TxPackets};
+use super::packets::{carries_flags, descs_limit};
+use super::view::Slots;
+use super::{Check, Context, Sink};
+use crate::diag::{Diagnostic, Severity};
+use crate::udma::{Desc, Dir};
+use std::collections::VecDeque;
+
+/// The check of a pair of rings.
+pub struct Pairs;
+
+impl Check for Pairs {
+    fn name(&self) -> &'static str {
+        "pairs"
+    }
+
+    fn doc(&self) -> &'static str {
+        "The bytes that each Tx packet streams end where an Rx descriptor ends."
+    }
+
+    fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
+        let (Some((_, tx)), Some((_, rx))) = (ctx.ring(Dir::Tx), ctx.ring(Dir::Rx)) else {
+            return;
+        };
+        let (Some(tx_slots), Some(rx_slots)) = (ctx.slots(Dir::Tx), ctx.slots(Dir::Rx)) else {
+            return;
+        };
+        let mut packets = TxPackets::new(tx_slots, tx.wrapped());
+        let mut receivers = Receivers { slots: rx_slots, back: VecDeque::new() };
+        if tx.wrapped() || rx.wrapped() {
+            line_up(ctx, &mut packets, &mut receivers);
+        }
+        for packet in packets {
+            if !judge(ctx, &packet, &mut receivers, sink) {
+                return;
+            }
+        }
+        if let Some((index, _)) = receivers.next() {
+            let more = receivers.count() + 1;
+            let what = "Rx descriptors are beyond what the Tx packets fill";
+            sink.with(("D021", Severity::Warning), (Dir::Rx, index), format!("{more} {what}"));
+        }
+    }
+}
+
+/// The Rx descriptors in order, with those that were taken in vain put back.
+struct Receivers<'a> {
+    slots: Slots<'a>,
+    back: VecDeque<(u64, Desc)>,
+}
+
+impl Iterator for Receivers<'_> {
+    type Item = (u64, Desc);
+
+    fn next(&mut self) -> Option<(u64, Desc)> {
+        self.back.pop_front().or_else(|| self.slots.next())
+    }
+}
+
+/// Two rings that hold a cut older lap end at the same point, not begin at it: leaves out the
+/// oldest of whichever holds more bytes.
+fn line_up(ctx: &Context<'_>, packets: &mut TxPackets<'_>, receivers: &mut Receivers<'_>) {
+    let (Some((_, tx)), Some(tx_slots)) = (ctx.ring(Dir::Tx), ctx.slots(Dir::Tx)) else { return };
+    let Some(rx_slots) = ctx.slots(Dir::Rx) else { return };
+    let sent: u64 = TxPackets::new(tx_slots, tx.wrapped()).map(|p| p.moved()).sum();
+    let taken: u64 = rx_slots.map(|(_, d)| d.length()).sum();
+    let mut extra = sent.saturating_sub(taken);
+    while extra > 0 {
+        let Some(p) = packets.next() else { break };
+        extra = extra.saturating_sub(p.moved());
+    }
+    let mut extra = taken.saturating_sub(sent);
+    while extra > 0 {
+        let Some((_, d)) = receivers.next() else { break };
+        extra = extra.saturating_sub(d.length());
+    }
+}
+
+/// Judges one packet; false where nothing after it can be judged.
+fn judge(
+    ctx: &Context<'_>,
+    packet: &Packet,
+    receivers: &mut Receivers<'_>,
+    sink: &mut Sink<'_>,
+) -> bool {
+    let Some(right) = packet.arrivals() else {
+        sink.with(
+            ("D021", Severity::Note),
+            (Dir::Tx, packet.first),
+            "how much this packet sends is not known: from here on Tx and Rx are not compared"
+                .to_owned(),
+        );
+        return false;
+    };
+    let most = right.last().copied().unwrap_or(0);
+    let mut taken: Vec<(u64, Desc)> = Vec::new();
+    let mut bytes = 0u64;
+    while taken.is_empty() || (bytes < most && !right.contains(&bytes)) {
+        let Some((index, desc)) = receivers.next() else { break };
+        bytes += desc.length();
+        taken.push((index, desc));
+    }
+    let Some(&(first, _)) = taken.first() else {
+        let why = format!("{} has no Rx descriptor left to go to", stream_words(&right));
+        sink.at("D021", (Dir::Tx, packet.first), || why);
+        return false;
+    };
+    if right.contains(&bytes) {
+        descs_limit(ctx, Dir::Rx, first, taken.len() as u64, sink);
+        flags(&taken, sink);
+        return true;
+    }
+    let n = taken.len();
+    let what = match n {
+        1 => format!("the Rx descriptor it reaches takes {bytes} bytes"),
+        n => format!("the {n} Rx descriptors it reaches take {bytes} bytes"),
+    };
+    let message = format!("{}, {what} (S2M PKT_LEN)", stream_words(&right));
+    let d = Diagnostic::new("D021", message)
+        .at(sink.place(Dir::Tx, packet.first))
+        .label(sink.place(Dir::Rx, first), "the first descriptor that it fills");
+    sink.push(d);
+    // One packet against one descriptor is how rings are mostly built: go on with the next of
+    // each rather than shifted by what was taken too much.
+    if packet.descs == 1 {
+        for again in taken.drain(1..).rev() {
+            receivers.back.push_front(again);
+        }
+    }
+    true
+}
+
+fn stream_words(right: &[u64]) -> String {
+    match right {
+        [] => "the packet's bytes do not divide by its sources".to_owned(),
+        [one] => format!("the packet streams {one} bytes"),
+        many => {
+            let list: Vec<String> = many.iter().map(u64::to_string).collect();
+            format!("the packet streams {} bytes", list.join(" or "))
+        }
+    }
+}
+
+/// The packet flags of the Rx descriptors that one packet fills, if any of them carries one.
+fn flags(taken: &[(u64, Desc)], sink: &mut Sink<'_>) {
+    if !taken.iter().any(|(_, d)| carries_flags(*d)) {
+        return;
+    }
+    let end = taken.len() - 1;
+    for (i, (index, d)) in taken.iter().enumerate() {
+        let cause = if d.first() != (i == 0) {
+            "STRM_FIRST"
+        } else if d.last() != (i == end) || d.concat() != (i < end) {
+            "STRM_LAST"
+        } else {
+            continue;
+        };
+        sink.at("D018", (Dir::Rx, *index), || {
+            let at = i + 1;
+            format!("descriptor {at} of {} of its packet has other packet flags than that (S2M {cause})", end + 1)
+        });
+    }
+}

@@ -1,0 +1,287 @@
+//! The command line as a type: what `dmadbg` takes, and the help that says so.
+//!
+//! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
+
+use crate::load::{Batching, RingChoice};
+use crate::udma::profile::ProfileRef;
+use crate::udma::{Barrier, Generation};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Debugger for DMA descriptor rings: decodes every bit, steps doorbells forwards and
+/// backwards.
+#[derive(Debug, Parser)]
+#[command(name = "dmadbg", version, about, args_conflicts_with_subcommands = true)]
+#[command(after_help = "FILE is a raw ring image, hex text, a directory of images, a program \
+image, or its assembly (.dma); `-` is standard input.\n\
+Exit status: 0 fine, 1 the program under test is wrong, 2 the input or the command line \
+cannot be understood.")]
+pub struct Cli {
+    /// What to do; without one the files are opened in the screen.
+    #[command(subcommand)]
+    pub command: Option<Cmd>,
+    /// Opening the screen.
+    #[command(flatten)]
+    pub open: OpenArgs,
+}
+
+/// Opening files in the screen.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// Files to open.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// How the files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// Commands to execute first.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Do not read the init file.
+    #[arg(long)]
+    pub no_init: bool,
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Cmd {
+    /// Show every field of every slot, or name what words are.
+    Decode(DecodeArgs),
+    /// Build descriptors: JSON lines in, JSON lines out; or one pair from flags.
+    Encode(EncodeArgs),
+    /// Assemble a .dma text into a program image.
+    Asm(ConvertArgs),
+    /// Disassemble a program image, or a raw ring, into .dma text.
+    Disasm(ConvertArgs),
+    /// Say what a file was recognised as, and what is in it.
+    Info(FileArgs),
+    /// Judge rings: bits, phases, packets, pairs.
+    Check(FileArgs),
+    /// Run a program and a script of commands without the screen.
+    Run(RunArgs),
+    /// Explain a diagnostic code, a word, or an engine fault.
+    Explain(ExplainArgs),
+    /// Print the completion script of a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    Man,
+}
+
+/// How output looks.
+#[derive(Debug, Clone, Args)]
+pub struct OutOpts {
+    /// Text for people, JSON for tools.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// When to use colour (NO_COLOR is respected).
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+    /// Show every finding, however often the same one occurs.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// How ring images are read.
+#[derive(Debug, Clone, Default, Args)]
+pub struct RingOpts {
+    /// Generation: v2, v3 or v4 [default: from the addresses, else v3].
+    #[arg(long, value_name = "GEN")]
+    pub arch: Option<Generation>,
+    /// Driver profile, by name or release [default: dkms-2.26].
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<ProfileRef>,
+    /// Engine [default: the host-copy engine: 32 on v2, 128 after it].
+    #[arg(long, value_name = "N")]
+    pub engine: Option<u32>,
+    /// Queue of the engine.
+    #[arg(long, value_name = "N")]
+    pub queue: Option<u32>,
+    /// What a raw image holds, where the words do not say it.
+    #[arg(long, value_name = "tx|rx|pairs")]
+    pub ring: Option<RingChoice>,
+    /// The Tx image of a pair in two files.
+    #[arg(long, value_name = "FILE")]
+    pub tx: Option<PathBuf>,
+    /// The Rx image of a pair in two files.
+    #[arg(long, value_name = "FILE")]
+    pub rx: Option<PathBuf>,
+    /// The slot with which a raw ring begins in time.
+    #[arg(long, value_name = "SLOT")]
+    pub start: Option<u64>,
+    /// Where batches of a raw ring end: at completion pairs, after N slots, or nowhere.
+    #[arg(long, value_name = "marker|N|all")]
+    pub batch: Option<Batching>,
+    /// Only slots A up to, not including, B.
+    #[arg(long, value_name = "A:B", value_parser = window)]
+    pub slots: Option<(u64, u64)>,
+}
+
+/// Output form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text.
+    Text,
+    /// JSON lines.
+    Json,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Reads `A:B`, a window of slots: from A up to, not including, B.
+fn window(text: &str) -> Result<(u64, u64), String> {
+    crate::load::parse_window(text).map_err(|d| d.message)
+}
+
+/// `decode`.
+#[derive(Debug, Args)]
+pub struct DecodeArgs {
+    /// Files, or words: 0x.. numbers, or 32 hex digits (a descriptor's bytes in memory order).
+    #[arg(value_name = "FILE|WORD")]
+    pub inputs: Vec<String>,
+    /// What the words are.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub kind: Option<WordKind>,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// What a bare word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "kebab-case")]
+pub enum WordKind {
+    /// First word of a descriptor.
+    #[value(name = "len_ctrl", alias = "len-ctrl")]
+    LenCtrl,
+    /// Second word of a Tx descriptor.
+    #[value(name = "meta_ctrl", alias = "meta-ctrl")]
+    MetaCtrl,
+    /// Fault causes of the Tx side.
+    CauseM2s,
+    /// Fault causes of the Rx side.
+    CauseS2m,
+    /// Engine state register.
+    State,
+    /// Tail or head pointer register.
+    Drtp,
+}
+
+/// `encode`.
+#[derive(Debug, Args)]
+pub struct EncodeArgs {
+    /// JSON lines; standard input when absent.
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Source address.
+    #[arg(long, value_name = "ADDR", value_parser = super::numbers::parse, requires_all = ["dst", "size"], conflicts_with = "file")]
+    pub src: Option<u64>,
+    /// Destination address.
+    #[arg(long, value_name = "ADDR", value_parser = super::numbers::parse, requires = "src")]
+    pub dst: Option<u64>,
+    /// Bytes: up to 65536.
+    #[arg(long, value_name = "N", value_parser = super::numbers::parse, requires = "src")]
+    pub size: Option<u64>,
+    /// none, dmb, write_barrier or sow.
+    #[arg(long, value_name = "MODE", default_value = "none", requires = "src")]
+    pub barrier: Barrier,
+    /// Phase of both descriptors.
+    #[arg(long, value_name = "ID", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=3), requires = "src")]
+    pub phase: u32,
+    /// Interrupt on the destination.
+    #[arg(long, requires = "src")]
+    pub int: bool,
+    /// Generation, where a line does not name one [default: v3].
+    #[arg(long, value_name = "GEN")]
+    pub arch: Option<Generation>,
+    /// Driver profile, where a line does not name one [default: dkms-2.26].
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<ProfileRef>,
+    /// How output looks; lines from a file or standard input are always answered in JSON.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `asm`, `disasm`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// What to read.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// Where to write; standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `info`, `check`.
+#[derive(Debug, Args)]
+pub struct FileArgs {
+    /// What to read.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to run.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// Commands to execute; without one the program runs to its end.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Do not read the init file.
+    #[arg(long)]
+    pub no_init: bool,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A code (D017), a word (0x0d001000), a fault (PREFETCH_RING_ID), a field or a command.
+    #[arg(value_name = "CODE|WORD|FAULT", required = true)]
+    pub what: Vec<String>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

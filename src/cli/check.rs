@@ -1,0 +1,100 @@
+//! `check`: every lint over every ring of an input (`docs/json.md`, "diagnostics").
+
+use super::inputs::{Input, Window};
+use super::out::{Out, Status, counts};
+use crate::check::{RingPair, RingView};
+use crate::diag::{Place, Report};
+use crate::udma::Dir;
+use serde_json::json;
+use std::io;
+
+/// Judges every ring of an input; `slots` and `start` as on the command line.
+pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
+    let mut report = Report::default();
+    for set in &input.sets {
+        let window = |dir| set.ring(dir).map(|r| Window::new(r, opts.slots));
+        let (tx, rx) = (window(Dir::Tx), window(Dir::Rx));
+        let found = crate::check::run(RingPair {
+            tx: tx.as_ref().map(|w| w as &dyn RingView),
+            rx: rx.as_ref().map(|w| w as &dyn RingView),
+            arch: input.arch,
+            profile: input.profile,
+            queue: set.queue,
+            start: opts.start,
+        });
+        let first = opts.slots.map_or(0, |r| r.0);
+        report.extend(moved(found, first).in_file(&set.name));
+    }
+    report
+}
+
+/// Slot numbers of a window as numbers of the whole ring.
+fn moved(mut report: Report, by: u64) -> Report {
+    let shift = |p: &mut Place| {
+        if let Some(slot) = &mut p.slot {
+            slot.index += by;
+        }
+    };
+    for d in &mut report.items {
+        shift(&mut d.place);
+        d.labels.iter_mut().for_each(|(p, _)| shift(p));
+    }
+    report
+}
+
+/// What the findings are about, for the first line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckFacts {
+    /// Input's name.
+    pub name: String,
+    /// Generation.
+    pub arch: String,
+    /// Driver profile.
+    pub profile: String,
+}
+
+/// Prints a report as the result of a command, and says how it ended: 1 where an error is
+/// among the findings.
+///
+/// # Errors
+/// Those of the output.
+pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Result<Status> {
+    let (errors, warnings, notes) = counts(report);
+    if out.json() {
+        let line = json!({
+            "file": about.name, "arch": about.arch,
+            "profile": about.profile, "errors": errors, "warnings": warnings, "notes": notes,
+        });
+        out.schema("check", &line)?;
+    }
+    out.result(report)?;
+    if !out.json() {
+        let n = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let (e, w, i) = (n(errors, "error"), n(warnings, "warning"), n(notes, "note"));
+        let name = crate::diag::render::printable(&about.name);
+        out.line(&format!("{name}: {e}, {w}, {i}"))?;
+    }
+    out.flush()?;
+    Ok(if report.has_errors() { Status::Wrong } else { Status::Fine })
+}
+
+/// What the command does: the findings of reading come first.
+///
+/// # Errors
+/// Those of the output.
+pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io::Result<Status> {
+    let mut report = input.report.clone();
+    report.extend(judge(input, opts));
+    // What a calm run of the program finds.
+    if let Some(end) = &input.end {
+        for d in &end.findings {
+            report.push(d.clone().in_file(&input.name));
+        }
+    }
+    let about = CheckFacts {
+        name: input.name.clone(),
+        arch: input.arch.name().to_owned(),
+        profile: input.profile.name.to_owned(),
+    };
+    print(&about, &report, out)
+}

@@ -1,0 +1,149 @@
+//! `explain`: a diagnostic code, an engine fault, a word, a field, an operation class or a
+//! command, in words.
+
+use super::args::ExplainArgs;
+use super::numbers::token;
+use super::out::{Failure, Out, Status, Style};
+use super::{rows, words};
+use crate::diag::{CodeInfo, Diagnostic, Report, codes, lookup};
+use crate::engine::command::{COMMANDS, CommandSpec, distance};
+use crate::udma::cause::CAUSES;
+use crate::udma::class::CLASSES;
+use crate::udma::{Cause, Class, Dir, Field, Generation};
+use serde_json::json;
+use std::io;
+
+/// Runs `explain`.
+///
+/// # Errors
+/// [`Failure`] for a name that stands for nothing.
+pub fn run(args: &ExplainArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+    let tokens: Vec<_> = args.what.iter().filter_map(|t| token(t)).collect();
+    if tokens.len() == args.what.len() {
+        return words::run(&tokens, None, (None, Generation::V3), out);
+    }
+    let mut unknown = Report::default();
+    for name in &args.what {
+        if !explain(name, out)? {
+            unknown.push(not_found(name));
+        }
+    }
+    out.flush()?;
+    if unknown.is_empty() { Ok(Status::Fine) } else { Err(unknown.into()) }
+}
+
+/// Explains whatever the name stands for; false where nothing has it.
+fn explain(name: &str, out: &mut Out<'_>) -> io::Result<bool> {
+    if let Some(code) = lookup(name) {
+        code_info(code, out)?;
+        return Ok(true);
+    }
+    let causes: Vec<&Cause> = causes(name);
+    for cause in &causes {
+        cause_info(cause, out)?;
+    }
+    let class = CLASSES.iter().find(|c| c.name.eq_ignore_ascii_case(name));
+    if let Some(class) = class {
+        class_info(class, out)?;
+    }
+    let field = rows::find_field(&name.to_ascii_lowercase());
+    if let Some((field, _)) = field {
+        field_info(field, out)?;
+    }
+    let command = COMMANDS.iter().find(|c| c.name == name || c.aliases.contains(&name));
+    if let Some(command) = command {
+        command_info(command, out)?;
+    }
+    Ok(!causes.is_empty() || class.is_some() || field.is_some() || command.is_some())
+}
+
+/// The causes of a name, with or without `M2S` or `S2M` in front.
+fn causes(name: &str) -> Vec<&'static Cause> {
+    let upper = name.to_ascii_uppercase().replace(['-', ' '], "_");
+    let group = |dir| if dir == Dir::Tx { "M2S" } else { "S2M" };
+    let fits = |c: &&Cause| {
+        upper == c.name || upper.strip_prefix(group(c.dir)) == Some(&format!("_{}", c.name))
+    };
+    CAUSES.iter().filter(fits).collect()
+}
+
+fn code_info(c: &CodeInfo, out: &mut Out<'_>) -> io::Result<()> {
+    if out.json() {
+        return out.value(&json!({
+            "code": c.code, "severity": c.severity.name(), "title": c.title,
+            "meaning": c.meaning, "cause": c.cause, "fix": c.fix,
+        }));
+    }
+    let title = out.styled(Style::Bold, &format!("{} ({}): {}", c.code, c.severity, c.title));
+    out.line(&title)?;
+    for (head, text) in [("means ", c.meaning), ("arises", c.cause), ("fix   ", c.fix)] {
+        out.line(&format!("  {head}  {text}"))?;
+    }
+    Ok(())
+}
+
+fn cause_info(c: &Cause, out: &mut Out<'_>) -> io::Result<()> {
+    let group = if c.dir == Dir::Tx { "M2S" } else { "S2M" };
+    if out.json() {
+        return out.value(&json!({
+            "fault": c.name, "group": group, "ring": c.dir.name(), "bit": c.bit,
+            "meaning": c.meaning,
+        }));
+    }
+    let title = out.styled(Style::Bold, &format!("{group} {} (fault, bit {})", c.name, c.bit));
+    out.line(&title)?;
+    out.line(&format!("  means   {}", c.meaning))?;
+    let armed = if c.is_ring_id() {
+        "aborts every v2 engine and engines 128 to 131 of v3 and v4; masked on the others"
+    } else {
+        "aborts the engine: its marker never flips, and the poll times out"
+    };
+    out.line(&format!("  effect  {armed}"))
+}
+
+fn class_info(c: &Class, out: &mut Out<'_>) -> io::Result<()> {
+    if out.json() {
+        return out.value(&json!({
+            "class": c.name, "word": rows::hex_string(c.word.into(), 8), "meaning": c.meaning,
+        }));
+    }
+    let title = out.styled(Style::Bold, &format!("{} (operation class)", c.name));
+    out.line(&title)?;
+    out.line(&format!("  means   {}", c.meaning))?;
+    out.line(&format!("  word    {}", rows::hex_string(c.word.into(), 8)))
+}
+
+fn field_info(f: &Field, out: &mut Out<'_>) -> io::Result<()> {
+    let bits = if f.width == 1 { f.lo.to_string() } else { format!("{}:{}", f.hi(), f.lo) };
+    if out.json() {
+        return out.value(&json!({
+            "field": f.name, "word": f.word.name(), "bits": bits, "meaning": f.meaning,
+        }));
+    }
+    let title = out.styled(Style::Bold, &format!("{} (field, {} {bits})", f.name, f.word.name()));
+    out.line(&title)?;
+    out.line(&format!("  means   {}", f.meaning))
+}
+
+fn command_info(c: &CommandSpec, out: &mut Out<'_>) -> io::Result<()> {
+    if out.json() {
+        return out.value(&json!({
+            "command": c.name, "usage": c.usage, "summary": c.summary, "detail": c.detail,
+        }));
+    }
+    let title = out.styled(Style::Bold, format!("{} {}", c.name, c.usage).trim_end());
+    out.line(&title)?;
+    out.line(&format!("  {}", c.summary))?;
+    if c.detail.is_empty() { Ok(()) } else { out.line(&format!("  {}", c.detail)) }
+}
+
+fn not_found(name: &str) -> Diagnostic {
+    let upper = name.to_ascii_uppercase();
+    let known = codes::CODES.iter().map(|c| c.code).chain(CAUSES.iter().map(|c| c.name));
+    let near = known.map(|k| (distance(&upper, k), k)).min().filter(|(d, _)| *d <= 2);
+    let d = Diagnostic::new("S011", format!("nothing is called `{name}`"));
+    match near {
+        Some((_, k)) => d.help(format!("the nearest is {k}")),
+        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class or a command"),
+    }
+}

@@ -1,0 +1,138 @@
+//! `run`: a program and a script without the screen (`docs/json.md`, "events").
+
+use super::args::RunArgs;
+use super::inputs::{Depth, load};
+use super::out::{Failure, Out, Status};
+use crate::diag::{Diagnostic, Report};
+use crate::engine::command::{Command, Goto};
+use crate::engine::ring::json::event_json;
+use crate::engine::session::Session;
+use crate::limits::MAX_TEXT_BYTES;
+use crate::script::runner::{self, End, Line, Source};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Events that are read from the session at a time.
+const BLOCK: u64 = 4096;
+
+/// Runs `run`.
+///
+/// # Errors
+/// [`Failure`] where the input or the script cannot be understood.
+pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+    // The script is read first: its mistakes are reported before anything runs.
+    let mut lines = init_lines(args.no_init)?;
+    match &args.script {
+        Some(path) => lines.extend(script_lines(path)?),
+        None => lines.push(to_the_end()),
+    }
+    let loaded = load(&args.files, &args.rings, Depth::Program)?;
+    let mut report = loaded.report;
+    let Some(program) = loaded.program else {
+        report.push(
+            Diagnostic::new("S010", "there is nothing to run in this input").in_file(&loaded.name),
+        );
+        return Err(report.into());
+    };
+    let mut session = Session::new(program);
+    let json = out.json();
+    if json {
+        out.schema("events", &json!({ "file": loaded.name }))?;
+    }
+    // In JSON the output is the events; what the script says goes beside them.
+    let mut said = Vec::new();
+    let mut broken = Ok(());
+    let end = runner::run(&mut session, &lines, &mut |line| {
+        if json {
+            said.push(line.to_owned());
+        } else if broken.is_ok() {
+            broken = out.line(&crate::diag::render::printable(line));
+        }
+    });
+    broken?;
+    if json {
+        events(&mut session, out)?;
+        out.aside(&said)?;
+    }
+    session.findings_left().for_each(|d| report.push(d.clone()));
+    let mut status = if session.unexpected().is_empty() { Status::Fine } else { Status::Wrong };
+    match end {
+        End::Done => {}
+        End::Failed(d) => {
+            report.push(*d);
+            status = status.max(Status::Wrong);
+        }
+        End::Wrong(d) => {
+            report.push(*d);
+            status = Status::Unreadable;
+        }
+    }
+    out.findings(&report)?;
+    Ok(status)
+}
+
+/// Every event up to the position, as JSON lines.
+fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
+    let last = session.position();
+    let mut from = 1;
+    while from <= last {
+        let to = (from + BLOCK).min(last + 1);
+        for e in session.events(from, to) {
+            out.value(&event_json(&e))?;
+        }
+        from = to;
+    }
+    Ok(out.flush()?)
+}
+
+/// Without a script the program runs to its end.
+fn to_the_end() -> Line {
+    Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
+}
+
+/// The lines of a script file.
+///
+/// # Errors
+/// S009 where a file cannot be read, and every mistake in it.
+pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
+    let name = path.to_string_lossy().into_owned();
+    let text = read(path)?;
+    runner::parse(&name, &text, &mut |from, named| {
+        // A sourced file lies beside the script that names it.
+        let dir = Path::new(from).parent().unwrap_or(Path::new(""));
+        let path = dir.join(named);
+        Ok(Source { name: path.to_string_lossy().into_owned(), text: read(&path)? })
+    })
+}
+
+fn read(path: &Path) -> Result<String, Diagnostic> {
+    let name = path.to_string_lossy();
+    let source = crate::load::source::open(path).map_err(|d| {
+        let text = format!("`{name}` cannot be read: {}", d.message);
+        Diagnostic::new("S009", text)
+    })?;
+    if source.blob.len() as u64 > MAX_TEXT_BYTES {
+        let text = format!("`{name}` is larger than {MAX_TEXT_BYTES} bytes");
+        return Err(Diagnostic::new("S009", text));
+    }
+    String::from_utf8(source.blob.bytes().to_vec())
+        .map_err(|_| Diagnostic::new("S009", format!("`{name}` is not UTF-8 text")))
+}
+
+/// The init file: `dmadbg/init.dbg` in the user's configuration folder, if there is one.
+///
+/// # Errors
+/// Every mistake in it.
+pub fn init_lines(skip: bool) -> Result<Vec<Line>, Report> {
+    let path = if skip { None } else { init_file() };
+    match path.filter(|p| p.is_file()) {
+        Some(path) => script_lines(&path),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn init_file() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(config.join("dmadbg").join("init.dbg"))
+}

@@ -1,0 +1,85 @@
+//! Saving so that a reader sees either the old file or the new one, never a half.
+
+use crate::diag::Diagnostic;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes `bytes` to `path`: a new file in the same directory, flushed to the disk, then
+/// renamed over the old one, whose permissions it takes. A symbolic link is followed.
+///
+/// # Errors
+/// D007 with the system's message; the old file is then untouched.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    write_then_rename(path, bytes).map_err(|e| {
+        let name = path.to_string_lossy();
+        Diagnostic::new("D007", format!("cannot write `{name}`: {e}")).in_file(&name)
+    })
+}
+
+fn write_then_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (temp, mut file) = temp_beside(&target)?;
+    let written = (|| {
+        file.write_all(bytes)?;
+        if let Ok(old) = std::fs::metadata(&target) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.sync_all()?;
+        std::fs::rename(&temp, &target)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temp);
+    }
+    written?;
+    // The rename itself lasts once the directory is on the disk; not every file system can.
+    if let Ok(dir) = File::open(parent(&target)) {
+        let _ = dir.sync_all();
+    }
+    Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that did not exist, next to `target`.
+fn temp_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    const TRIES: u32 = 100;
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for n in 0..TRIES {
+        let mut temp = std::ffi::OsString::from(".");
+        temp.push(name);
+        temp.push(format!(".{}-{n}.tmp", std::process::id()));
+        let temp = parent(target).join(temp);
+        match OpenOptions::new().write(true).create_new(true).open(&temp) {
+            Ok(file) => return Ok((temp, file)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = e,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn load_save_replaces_the_file_and_leaves_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.dma");
+        save(&path, b"one").unwrap();
+        save(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn load_save_into_a_missing_directory_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(save(&dir.path().join("no/a"), b"x").unwrap_err().code, "D007");
+    }
+}

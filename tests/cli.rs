@@ -1,0 +1,285 @@
+//! The real binary: what it prints and how it exits.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
+    c.args(args).env_remove("NO_COLOR").stdin(Stdio::piped());
+    c.stdout(Stdio::piped()).stderr(Stdio::piped());
+    c
+}
+
+fn run_with(args: &[&str], input: &[u8]) -> Ran {
+    let mut child = command(args).spawn().unwrap();
+    // A command that reads nothing closes its end first.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let out = child.wait_with_output().unwrap();
+    Ran {
+        status: out.status.code().unwrap(),
+        out: String::from_utf8(out.stdout).unwrap(),
+        err: String::from_utf8(out.stderr).unwrap(),
+    }
+}
+
+fn run(args: &[&str]) -> Ran {
+    run_with(args, b"")
+}
+
+fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut f = tempfile::Builder::new().suffix(".bin").tempfile().unwrap();
+    f.write_all(bytes).unwrap();
+    f
+}
+
+fn path(f: &tempfile::NamedTempFile) -> &str {
+    f.path().to_str().unwrap()
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+#[test]
+fn two_words_are_named_bit_by_bit() {
+    let r = run(&["decode", "0x0d001000", "0x05080003"]);
+    assert_eq!(r.status, 0, "{}", r.err);
+    for part in ["len_ctrl 0x0d001000", "4096 bytes", "phase 1", "meta_ctrl 0x05080003"] {
+        assert!(r.out.contains(part), "{part}\n{}", r.out);
+    }
+    assert!(r.out.lines().any(|l| l.contains("write_barrier") && l.contains("yes")));
+    assert!(r.err.is_empty());
+}
+
+#[test]
+fn a_descriptor_is_four_words_or_thirty_two_digits() {
+    let digits = run(&["decode", "--format", "json", "0010000d030008050020000100400000"]);
+    let words =
+        run(&["decode", "--format", "json", "0x0d001000", "0x05080003", "0x01002000", "0x4000"]);
+    assert_eq!(digits.out, words.out);
+    let row = &json_lines(&digits.out)[0];
+    assert_eq!(row["buf_ptr"], "0x0000400001002000");
+    assert_eq!((&row["op"], &row["write_barrier"]), (&"copy".into(), &true.into()));
+    let text = run(&["decode", "0010000d030008050020000100400000"]);
+    assert!(text.out.contains("4096 bytes from host 0x0100_2000"), "{}", text.out);
+}
+
+#[test]
+fn meta_rows_have_their_own_words() {
+    let r = run(&[
+        "decode",
+        "--format",
+        "json",
+        "0x0b800000",
+        "0x00000000",
+        "0x1",
+        "0x3f800000",
+        "--ring",
+        "tx",
+    ]);
+    let row = &json_lines(&r.out)[0];
+    assert_eq!((&row["meta1"], &row["meta2"]), (&"0x00000001".into(), &"0x3f800000".into()));
+    assert_eq!(row["meta_index"], 11);
+    assert!(row.get("buf_ptr").is_none());
+    assert_eq!(row["notes"][0]["code"], "D012");
+}
+
+#[test]
+fn an_ambiguous_word_has_every_reading() {
+    let r = run(&["decode", "--format", "json", "0x0d001000", "0x02000000", "0x0"]);
+    assert_eq!(json_lines(&r.out)[0]["ops"], serde_json::json!(["add", "min_max"]));
+    assert!(json_lines(&r.out)[0].get("op").is_none());
+}
+
+#[test]
+fn words_of_a_given_kind() {
+    assert!(run(&["decode", "--as", "cause-m2s", "0x20000"]).out.contains("PREFETCH_RING_ID"));
+    assert!(run(&["decode", "--as", "cause-s2m", "0x1000000"]).out.contains("PKT_LEN"));
+    assert!(run(&["decode", "--as", "drtp", "0x40000010"]).out.contains("16"));
+    assert!(run(&["decode", "--as", "len_ctrl", "0x4d000004"]).out.contains("dmb"));
+    assert!(run(&["decode", "--as", "meta_ctrl", "0x01080003"]).out.contains("copy"));
+    assert_eq!(run(&["decode", "--as", "state", "0x0"]).status, 0);
+    assert_eq!(run(&["decode", "--as", "len_ctrl", "zz"]).status, 2);
+    assert_eq!(run(&["decode", "--as", "len_ctrl", "0x123456789"]).status, 2);
+}
+
+#[test]
+fn a_file_has_a_row_for_every_slot() {
+    let mut image = vec![0u8; 64];
+    image[16..20].copy_from_slice(&0x0d00_1000u32.to_le_bytes());
+    image[20..24].copy_from_slice(&0x0108_0003u32.to_le_bytes());
+    let f = file(&image);
+    let r = run(&["decode", "--format", "json", path(&f)]);
+    let rows = json_lines(&r.out);
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().enumerate().all(|(i, row)| row["index"] == i && row["ring"] == "tx"));
+    assert_eq!(
+        json_lines(&run(&["decode", "--format", "json", "--slots", "1:3", path(&f)]).out).len(),
+        2
+    );
+    let text = run(&["decode", path(&f)]);
+    assert!(text.out.contains("never written") && text.out.contains("copy"), "{}", text.out);
+}
+
+#[test]
+fn all_ones_decode_with_notes_and_fail_the_check() {
+    let f = file(&[0xff; 256]);
+    for ring in ["tx", "rx"] {
+        let r = run(&["decode", "--format", "json", "--ring", ring, path(&f)]);
+        assert_eq!(r.status, 0);
+        assert!(json_lines(&r.out).iter().all(|row| !row["notes"].as_array().unwrap().is_empty()));
+        let r = run(&["check", "--format", "json", "--ring", ring, path(&f)]);
+        assert_eq!(r.status, 1, "{}", r.out);
+        assert!(r.out.starts_with("{\"schema\":\"dmadbg.check/1\""), "{}", r.out);
+    }
+    assert_eq!(run(&["check", path(&f)]).status, 1);
+}
+
+#[test]
+fn encode_from_flags_shows_words_and_bytes() {
+    let r = run(&[
+        "encode",
+        "--src",
+        "0x1000",
+        "--dst",
+        "0x2000",
+        "--size",
+        "4096",
+        "--barrier",
+        "dmb",
+        "--phase",
+        "2",
+        "--int",
+    ]);
+    assert_eq!(r.status, 0, "{}", r.err);
+    for part in ["0x4e001000", "0x01080003", "bytes 0010004e03000801", "0x12001000"] {
+        assert!(r.out.contains(part), "{part}\n{}", r.out);
+    }
+    let r = run(&["encode", "--src", "1", "--dst", "2", "--size", "65537", "--format", "json"]);
+    assert_eq!((r.status, &json_lines(&r.out)[0]["ret"]), (1, &(-1).into()));
+    let r = run(&["encode", "--src", "1", "--dst", "2", "--size", "65537"]);
+    assert_eq!((r.status, r.out.as_str()), (1, ""));
+    assert_eq!(run(&["encode", "--src", "1"]).status, 2);
+    assert_eq!(
+        run(&["encode", "--src", "1", "--dst", "2", "--size", "4", "--barrier", "x"]).status,
+        2
+    );
+}
+
+#[test]
+fn a_line_that_cannot_be_understood_is_answered_and_remembered() {
+    let input = b"{\"id\":1,\"src\":0,\"dst\":0,\"size\":4}\n\nnonsense\n{\"id\":3,\"src\":0,\"dst\":0,\"size\":0,\"driver\":\"nrt-2.31\"}\n\xff\n";
+    let r = run_with(&["encode"], input);
+    let answers = json_lines(&r.out);
+    assert_eq!(r.status, 2);
+    assert_eq!(answers.len(), 4);
+    assert_eq!((&answers[0]["id"], &answers[0]["ret"]), (&1.into(), &0.into()));
+    assert!(answers[1]["error"].is_string() && answers[1].get("ret").is_none());
+    assert_eq!((&answers[2]["ret"], &answers[2]["error"]), (&(-1).into(), &"-1".into()));
+    assert!(answers[3]["error"].is_string());
+    let mut long = vec![b'x'; 3 << 20];
+    long.extend(b"\n{\"src\":0,\"dst\":0,\"size\":4}");
+    let r = run_with(&["encode"], &long);
+    assert_eq!((r.status, json_lines(&r.out).len()), (2, 2));
+}
+
+#[test]
+fn explain_knows_codes_faults_fields_words_and_commands() {
+    for what in [
+        "D017",
+        "d017",
+        "PREFETCH_RING_ID",
+        "M2S_PKT_LEN",
+        "write_barrier",
+        "replicate",
+        "step",
+        "0x0d001000",
+    ] {
+        let r = run(&["explain", what]);
+        assert_eq!((r.status, r.out.is_empty()), (0, false), "{what}");
+        assert!(!json_lines(&run(&["explain", what, "--format", "json"]).out).is_empty());
+    }
+    let r = run(&["explain", "D01X"]);
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("S011"), "{}", r.err);
+}
+
+#[test]
+fn completions_and_manual_come_from_the_definition() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let r = run(&["completions", shell]);
+        assert!(r.status == 0 && r.out.contains("dmadbg"), "{shell}");
+    }
+    let r = run(&["man"]);
+    assert!(r.out.contains(".TH dmadbg") && r.out.contains("reverse\\-step"));
+    assert_eq!(run(&["completions", "tcsh"]).status, 2);
+}
+
+#[test]
+fn bad_files_have_one_finding_and_status_2() {
+    for (bytes, code) in [(&[][..], "D001"), (&[1; 15], "D002"), (&[1; 17], "D002")] {
+        let f = file(bytes);
+        for verb in ["decode", "check", "info"] {
+            let r = run(&[verb, path(&f)]);
+            assert_eq!(r.status, 2, "{verb} {code}");
+            assert_eq!(r.err.matches("error[").count(), 1, "{}", r.err);
+            assert!(r.err.contains(code), "{}", r.err);
+            let r = run(&[verb, path(&f), "--format", "json"]);
+            assert_eq!(json_lines(&r.err)[0]["code"], code);
+        }
+    }
+    assert_eq!(run(&["decode", "no-such-file.bin"]).status, 2);
+    assert_eq!(run(&["decode"]).status, 2);
+    assert_eq!(run(&["frobnicate", "--what"]).status, 2);
+    assert_eq!(run(&["info", "x", "--slots", "9:1"]).status, 2);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let f = file(&vec![0x11; 16 << 16]);
+    let mut child =
+        command(&["decode", "--format", "json", "--ring", "tx", path(&f)]).spawn().unwrap();
+    let mut some = [0; 1000];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut some).unwrap();
+    drop(stdout);
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(0));
+    assert!(out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn colour_is_for_terminals_or_on_demand() {
+    assert!(!run(&["explain", "D001"]).out.contains('\x1b'));
+    assert!(run(&["explain", "D001", "--color", "always"]).out.contains('\x1b'));
+    let mut c = command(&["explain", "D001"]);
+    let out = c.env("NO_COLOR", "1").stdin(Stdio::null()).output().unwrap();
+    assert!(!out.stdout.contains(&0x1b));
+    assert!(
+        !run(&["explain", "D001", "--color", "always", "--format", "json"]).out.contains('\x1b')
+    );
+}
+
+#[test]
+fn info_says_what_why_and_how_much() {
+    let mut image = vec![0u8; 64];
+    image[..16].copy_from_slice(&[0x04, 0, 0, 0x0d, 3, 0, 8, 1, 0, 0x10, 0, 0x40, 0, 0x10, 0, 0]);
+    image[16..32].copy_from_slice(&[0x04, 0, 0, 1, 0, 0, 0, 0, 4, 0x10, 0, 0x40, 0, 0x10, 0, 0]);
+    let f = file(&image);
+    let r = run(&["info", path(&f), "--ring", "pairs", "--format", "json"]);
+    let lines = json_lines(&r.out);
+    assert!(r.out.starts_with("{\"schema\":\"dmadbg.info/1\""));
+    assert_eq!(lines[0]["arch"], "v2");
+    assert_eq!((&lines[1]["used"], &lines[1]["bytes"]), (&1.into(), &4.into()));
+    assert_eq!(lines[3]["batches"], 1);
+    assert_eq!(lines[3]["markers"][0], "0x0000100040001000");
+    assert!(run(&["info", path(&f), "--ring", "pairs"]).out.contains("bit 44"));
+}

@@ -1,0 +1,126 @@
+//! The generated parts of the documentation are what the tables say. `DMADBG_BLESS=1`
+//! rewrites them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use dmadbg::check::CHECKS;
+use dmadbg::diag::codes::CODES;
+use dmadbg::udma::class::{CLASSES, OpType, dtype_bytes};
+use dmadbg::udma::field::{CCE_SUB_OPS, DTYPES, fields_of};
+use dmadbg::udma::{Field, View, Word};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+fn page(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)
+}
+
+/// Replaces what stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+fn check(file: &str, parts: &[(&str, String)]) {
+    let old = std::fs::read_to_string(page(file)).unwrap();
+    let mut new = old.clone();
+    for (name, text) in parts {
+        let open = format!("<!-- generated: {name} -->\n");
+        let from = new.find(&open).unwrap_or_else(|| panic!("{file}: no {open}")) + open.len();
+        let to = from + new[from..].find("<!-- end -->").unwrap();
+        new.replace_range(from..to, text);
+    }
+    if std::env::var_os("DMADBG_BLESS").is_some() {
+        std::fs::write(page(file), new).unwrap();
+    } else {
+        assert!(
+            old == new,
+            "docs/{file} is out of date: run DMADBG_BLESS=1 cargo test --test docs"
+        );
+    }
+}
+
+fn bits(f: &Field) -> String {
+    if f.width == 1 { f.lo.to_string() } else { format!("{}:{}", f.hi(), f.lo) }
+}
+
+fn fields(view: View) -> String {
+    let mut out = "| word | bits | name | mask | meaning |\n|---|---|---|---|---|\n".to_owned();
+    for &word in Word::of(view) {
+        let digits = usize::from(word.bits()) / 4;
+        for f in fields_of(view, word) {
+            let (name, mask) = (f.name, f.mask());
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | `{name}` | 0x{mask:0digits$x} | {} |",
+                word.name(),
+                bits(f),
+                f.meaning
+            );
+        }
+    }
+    out
+}
+
+fn classes() -> String {
+    let mut out = "| class | word | `ssmae_op`, `op_type` | bits of the class | meaning |\n|---|---|---|---|---|\n".to_owned();
+    for c in CLASSES {
+        let op_type = match c.op_type {
+            OpType::Is(n) => n.to_string(),
+            OpType::Dtype => "a data type".to_owned(),
+        };
+        let fields: Vec<String> =
+            c.fields.iter().map(|f| format!("{} `{}`", bits(f), f.name)).collect();
+        let fields =
+            if fields.is_empty() { "as in the Tx table".into() } else { fields.join(", ") };
+        let _ = writeln!(
+            out,
+            "| `{}` | {:#010x} | {}, {op_type} | {fields} | {} |",
+            c.name, c.word, c.ssmae_op, c.meaning
+        );
+    }
+    let subs: Vec<String> = CCE_SUB_OPS.iter().map(|(v, n)| format!("{v} {n}")).collect();
+    let _ = writeln!(out, "\nSub-operations: {}.", subs.join(", "));
+    out
+}
+
+fn dtypes() -> String {
+    let mut out = "| tag | type | bytes |\n|---|---|---|\n".to_owned();
+    for (tag, name) in DTYPES {
+        let bytes = dtype_bytes(u64::from(*tag)).unwrap();
+        let _ = writeln!(out, "| {tag} | {name} | {bytes} |");
+    }
+    out
+}
+
+#[test]
+fn wire_tables_are_those_of_the_code() {
+    check(
+        "wire.md",
+        &[
+            ("tx", fields(View::Tx)),
+            ("rx", fields(View::Rx)),
+            ("meta", fields(View::Meta)),
+            ("classes", classes()),
+            ("dtypes", dtypes()),
+        ],
+    );
+}
+
+#[test]
+fn codes_are_those_of_the_table() {
+    let mut out = String::new();
+    for c in CODES {
+        let _ = writeln!(out, "## {} ({}): {}\n", c.code, c.severity, c.title);
+        let _ = writeln!(out, "{} Arises from: {} Fix: {}\n", c.meaning, c.cause, c.fix);
+    }
+    check("codes.md", &[("codes", out)]);
+}
+
+#[test]
+fn checks_are_those_that_run() {
+    let mut out = "| check | looks for |\n|---|---|\n".to_owned();
+    for c in CHECKS {
+        let _ = writeln!(out, "| `{}` | {} |", c.name(), c.doc());
+    }
+    check("checks.md", &[("checks", out)]);
+}
+
+#[test]
+fn commands_are_those_of_the_table() {
+    check("commands.md", &[("commands", dmadbg::script::help::markdown())]);
+}
