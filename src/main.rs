@@ -19,8 +19,8 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<Status> {
     let cli = Cli::parse();
-    let (mut stdin, mut stdout, mut stderr) =
-        (io::stdin().lock(), io::stdout().lock(), io::stderr());
+    // Standard input is not locked here: a loader that is given `-` reads it itself.
+    let (mut stdin, mut stdout, mut stderr) = (io::stdin(), io::stdout().lock(), io::stderr());
     let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
     cli::main(&cli, streams).context("reading or writing failed")
 }

@@ -9,6 +9,9 @@ use crate::engine::program::{Blob, Fill, Program, Region};
 use imbl::OrdMap;
 use std::sync::Arc;
 
+/// Bytes that an extent holds itself.
+const INLINE: usize = 16;
+
 /// Where an extent's bytes come from. Offsets are of the extent's first byte.
 #[derive(Debug, Clone)]
 enum Source {
@@ -20,6 +23,8 @@ enum Source {
     Unknown(u64),
     /// Copied from bytes that nobody wrote; read as zero and reported.
     Unwritten,
+    /// At most sixteen bytes (a descriptor, a marker word), and the offset in them.
+    Inline([u8; INLINE], u8),
     /// A piece of a blob: hash of the whole, the blob, offset.
     Blob(u64, Blob, u64),
 }
@@ -31,6 +36,7 @@ impl Source {
             Source::Pattern(seed, off) => Source::Pattern(*seed, off + skip),
             Source::Unknown(addr) => Source::Unknown(addr.wrapping_add(skip)),
             Source::Unwritten => Source::Unwritten,
+            Source::Inline(bytes, off) => Source::Inline(*bytes, off.saturating_add(skip as u8)),
             Source::Blob(id, blob, off) => Source::Blob(*id, blob.clone(), off + skip),
         }
     }
@@ -53,6 +59,7 @@ impl Source {
             Source::Pattern(seed, off) => mix(mix(2, u64::from(*seed)), *off),
             Source::Unknown(addr) => mix(3, *addr),
             Source::Unwritten => mix(4, 0),
+            Source::Inline(bytes, off) => mix(hash_bytes(bytes), u64::from(*off)),
             Source::Blob(id, _, off) => mix(mix(5, *id), *off),
         }
     }
@@ -71,6 +78,11 @@ impl Source {
                 }
             }
             Source::Unwritten => out.fill(0),
+            Source::Inline(bytes, off) => {
+                let bytes = bytes.get(usize::from(*off)..).unwrap_or(&[]);
+                let n = bytes.len().min(out.len());
+                out[..n].copy_from_slice(&bytes[..n]);
+            }
             Source::Blob(_, blob, off) => {
                 let bytes = usize::try_from(*off).ok().and_then(|o| blob.bytes().get(o..));
                 let bytes = bytes.unwrap_or(&[]);
@@ -358,7 +370,16 @@ impl Memory {
 
     /// Stores bytes.
     pub fn write(&mut self, addr: u64, bytes: &[u8]) {
-        self.write_blob(addr, Blob::from_vec(bytes.to_vec()));
+        let mut inline = [0; INLINE];
+        match inline.get_mut(..bytes.len()) {
+            Some(front) => {
+                front.copy_from_slice(bytes);
+                let source = Source::Inline(inline, 0);
+                let len = bytes.len() as u64;
+                self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+            }
+            None => self.write_blob(addr, Blob::from_vec(bytes.to_vec())),
+        }
     }
 
     /// Stores a blob without copying it; its content is hashed once.

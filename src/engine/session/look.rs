@@ -11,7 +11,7 @@ use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
 use crate::limits::MAX_EXAMINE_BYTES;
 use crate::udma::profile::MARKER;
-use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Word, cause, class, field, reg};
+use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, describe, reg};
 
 /// An event in one line, without its number and agent.
 pub fn describe_event(p: &Program, e: &Event) -> String {
@@ -275,7 +275,7 @@ impl Session {
                 let Some(v) = self.machine.queue_reg(id, dir, r.name) else { continue };
                 let rows: Vec<String> = reg::describe(r.fields, v)
                     .iter()
-                    .map(|f| format!("{} {}", f.name, f.words))
+                    .map(|f| format!("{} {}", f.name, f.value))
                     .collect();
                 out.push(format!(
                     "{dir} {:<12} {:#06x} {v:#010x}  {}",
@@ -387,7 +387,7 @@ impl Session {
                         return Err(Diagnostic::new("S005", text));
                     };
                     lines.push(format!("{id}.{dir}[{index}], {}", life.name()));
-                    lines.extend(explain_desc(desc, *dir));
+                    lines.extend(explain_desc(desc, *dir, self.program().arch));
                     if lines.len() > 4096 {
                         lines.push(".. and more".to_owned());
                         break;
@@ -403,30 +403,31 @@ impl Session {
     }
 }
 
-/// Every field of a descriptor, one line each.
-fn explain_desc(desc: Desc, dir: Dir) -> Vec<String> {
-    let view = desc.view(dir);
-    let mut lines = Vec::new();
-    for &word in Word::of(view) {
-        let digits = usize::from(word.bits() / 4);
-        lines.push(format!("  {} = {:#0w$x}", word.name(), desc.word(word), w = digits + 2));
-        for f in field::fields_of(view, word) {
-            let v = desc.get(f);
-            lines.push(format!(
-                "    {:>5}  {:<18} {:<28} {}",
-                if f.width == 1 { f.lo.to_string() } else { format!("{}:{}", f.hi(), f.lo) },
-                f.name,
-                f.words(v),
-                f.meaning
-            ));
+/// A descriptor in words: the sentence, then every field of every word, one line each.
+fn explain_desc(desc: Desc, dir: Dir, arch: Generation) -> Vec<String> {
+    let mut lines = vec![format!("  {}", describe::sentence(desc, dir, arch))];
+    let mut above = None;
+    for row in describe::explain(desc, dir, arch) {
+        if above != Some((row.word, row.class)) {
+            let digits = usize::from(row.word.bits() / 4);
+            lines.push(match row.class {
+                Some(class) => format!("  {} read as {class}", row.word.name()),
+                None => {
+                    format!("  {} = {:#0w$x}", row.word.name(), desc.word(row.word), w = digits + 2)
+                }
+            });
+            above = Some((row.word, row.class));
         }
-        if word == Word::MetaCtrl {
-            let readings = class::readings(desc.word1);
-            for c in &readings {
-                let or = if readings.len() > 1 { "may be " } else { "operation " };
-                lines.push(format!("    {or}{}: {}", c.name, c.meaning));
-            }
-        }
+        lines.push(format!(
+            "    {:>5}  {:<18} {:<28} {}",
+            row.bits(),
+            row.name,
+            row.words,
+            row.meaning
+        ));
+    }
+    for note in describe::notes(desc, dir, arch) {
+        lines.push(format!("  {}: {}", note.code, note.text));
     }
     lines
 }

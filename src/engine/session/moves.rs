@@ -117,9 +117,10 @@ impl Session {
     }
 
     /// To event `n`, or to the end where there are fewer.
-    fn goto(&mut self, n: u64, watch: Watch<'_>) -> String {
-        let from = self.machine.n;
-        let mut m = self.timeline.state_at(n.min(from), &self.machine);
+    fn goto(&mut self, asked: u64, watch: Watch<'_>) -> String {
+        let (n, from) = (asked, self.machine.n);
+        let n = n.min(self.end().unwrap_or(u64::MAX));
+        let mut m = self.timeline.base(n, &self.machine);
         while m.n < n {
             if self.timeline.step(&mut m).is_none() {
                 break;
@@ -130,7 +131,7 @@ impl Session {
             }
         }
         self.machine = m;
-        if self.machine.n < n && n != u64::MAX {
+        if self.machine.n < asked && asked != u64::MAX {
             return format!("the run ends at event {}", self.machine.n);
         }
         String::new()

@@ -79,7 +79,7 @@ impl Timeline {
     }
 
     /// The newest known state not after event `n`, `near` included.
-    fn base(&self, n: u64, near: &Machine) -> Machine {
+    pub fn base(&self, n: u64, near: &Machine) -> Machine {
         let kept = self.checkpoints.range(..=n).next_back().map_or(&self.start, |(_, m)| m);
         if near.n <= n && near.n > kept.n { near.clone() } else { kept.clone() }
     }
