@@ -232,8 +232,14 @@ impl Reader<'_> {
     fn load_sources(&mut self, file: &Arc<str>) -> Vec<Arc<str>> {
         let mut lines = self.parsed.get_mut(file).map(std::mem::take).unwrap_or_default();
         let mut fresh = Vec::new();
+        // A file is asked for once, however often it is named.
+        let mut known: BTreeMap<&str, Arc<str>> = BTreeMap::new();
         for Read { line, source } in &mut lines {
             let Command::Source(wanted) = &line.command else { continue };
+            if let Some(name) = known.get(wanted.as_str()) {
+                *source = Some(name.clone());
+                continue;
+            }
             match (self.resolve)(file, wanted) {
                 Ok(Source { name, text }) => {
                     let name: Arc<str> = name.into();
@@ -241,6 +247,7 @@ impl Reader<'_> {
                         self.parse(&name, &text);
                         fresh.push(name.clone());
                     }
+                    known.insert(wanted, name.clone());
                     *source = Some(name);
                 }
                 Err(d) => self.report.push(placed(d, line, None)),

@@ -232,6 +232,29 @@ fn a_line_is_bounded() {
     assert!(parse_command(&verb).unwrap_err()[0].message.len() < 100);
 }
 
+#[test]
+fn a_line_as_long_as_may_be_is_answered_soon() {
+    let start = std::time::Instant::now();
+    for (head, part) in [
+        ("step ", "a "),
+        ("delete ", "a "),
+        ("delete ", "1 "),
+        ("print ", "1+"),
+        ("print tx[0]", ".a"),
+        ("print ", "0"),
+        ("break marker ", "once "),
+        ("echo \"", "\\\\"),
+        ("explain ", "A"),
+        ("goto ", "a-"),
+        ("expect fault ", "A"),
+    ] {
+        let body = part.repeat((MAX_LINE_BYTES - head.len()) / part.len());
+        let _ = parse_command(&format!("{head}{body}"));
+        super::super::complete(&body, body.len(), &super::super::Names::default());
+    }
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
 proptest! {
     #[test]
     fn a_printed_place_reads_back(loc in samples::loc()) {
