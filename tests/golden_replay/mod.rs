@@ -361,14 +361,14 @@ impl Replay {
             return HostOp::ZeroCopy { queue, host, device, size: total, to_device, markers };
         }
         if call.what.contains("memset") {
-            let after = self.run["memory"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|m| m["label"].as_str().unwrap().contains("memset"))
-                .unwrap()["first32_after"]
-                .clone();
-            let value = u8::from_str_radix(&after.as_str().unwrap()[..2], 16).unwrap();
+            let memory = self.run["memory"].as_array().unwrap();
+            let staging = memory.iter().find(|m| m["label"].as_str().unwrap().contains("memset"));
+            let said = call.what.split("value 0x").nth(1).map(|t| t[..2].trim().to_owned());
+            let value = staging
+                .map(|m| m["first32_after"].as_str().unwrap()[..2].to_owned())
+                .or(said)
+                .unwrap_or_else(|| panic!("{}: which byte does {} set?", self.name, call.what));
+            let value = u8::from_str_radix(&value, 16).unwrap();
             return HostOp::Memset { queue, buffer: src, dst, size: total, value };
         }
         // A copy that failed in the middle had more to do when its last pair had no barrier.
@@ -680,6 +680,14 @@ impl Replay {
         let count = |k: &str| mine.iter().filter(|e| e["k"] == k).count();
         assert_eq!(json!(count("stage")), self.run["counts"]["stage_calls"], "{}", self.name);
         assert_eq!(json!(count("ack")), self.run["counts"]["acks"], "{}", self.name);
+        let polls = mine.iter().filter(|e| e["k"] == "poll");
+        let reads: u64 = polls.map(|e| e["reads"].as_u64().unwrap()).sum();
+        assert_eq!(json!(reads), self.run["counts"]["polls"], "{}", self.name);
+        let starts = mine.iter().filter(|e| e["k"] == "copy_start");
+        let pending: Vec<&Value> = starts.map(|e| &e["m2s_count"]).collect();
+        let want: Vec<&Value> =
+            self.run["pending_per_copy_start"].as_array().unwrap().iter().collect();
+        assert_eq!(pending, want, "{}", self.name);
     }
 }
 
