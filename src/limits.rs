@@ -66,6 +66,8 @@ pub const MAX_DIAGNOSTICS: usize = 10_000;
 pub const MAX_RUN_EVENTS: u64 = 1 << 33;
 /// Nesting of an expression.
 pub const MAX_EXPR_DEPTH: usize = 128;
+/// Commands of a script with all that it sources, each as often as it is sourced.
+pub const MAX_SCRIPT_COMMANDS: usize = 1 << 20;
 /// Nesting of `source` in scripts.
 pub const MAX_SOURCE_DEPTH: usize = 32;
 /// Bytes that `x` or the memory pane may show at once.

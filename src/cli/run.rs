@@ -8,7 +8,7 @@ use crate::engine::command::{Command, Goto};
 use crate::engine::ring::json::event_json;
 use crate::engine::session::Session;
 use crate::limits::MAX_TEXT_BYTES;
-use crate::script::runner::{self, End, Line};
+use crate::script::runner::{self, End, Line, Source};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
 
 /// Without a script the program runs to its end.
 fn to_the_end() -> Line {
-    Line { file: "<end>".into(), number: 1, command: Command::Goto(Goto::Mark("end".to_owned())) }
+    Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
 }
 
 /// The lines of a script file.
@@ -100,7 +100,8 @@ pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
     runner::parse(&name, &text, &mut |from, named| {
         // A sourced file lies beside the script that names it.
         let dir = Path::new(from).parent().unwrap_or(Path::new(""));
-        read(&dir.join(named))
+        let path = dir.join(named);
+        Ok(Source { name: path.to_string_lossy().into_owned(), text: read(&path)? })
     })
 }
 

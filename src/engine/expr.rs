@@ -39,6 +39,9 @@ pub enum UnOp {
 }
 
 impl UnOp {
+    /// All operators.
+    pub const ALL: [UnOp; 3] = [UnOp::Not, UnOp::BitNot, UnOp::Neg];
+
     /// As it is written.
     pub fn text(self) -> &'static str {
         match self {
@@ -159,6 +162,53 @@ pub enum Expr {
     /// A binary operation.
     Binary(BinOp, Box<Expr>, Box<Expr>),
 }
+
+/// Properties of a session by plain name, with what each is.
+pub const PROPERTIES: &[(&str, &str)] = &[
+    ("event", "number of the position's event"),
+    ("end", "number of the last event; an error until a run came there"),
+    ("time", "virtual time, microseconds"),
+    ("marker", "the marker word that the selected queue's newest batch polls"),
+    ("batch", "the batch of the newest event"),
+    ("phase", "the host's phase: 1 stage, 2 trigger, 3 doorbell, 4 poll, 5 ack"),
+    ("ret", "what the last call returned"),
+    ("faults", "causes recorded so far"),
+    ("findings", "findings so far"),
+    ("timeouts", "batches that timed out so far"),
+];
+
+/// Properties of a ring, `q0.tx.NAME`; without a direction they are the Tx ring's.
+pub const RING_PROPERTIES: &[(&str, &str)] = &[
+    ("size", "slots"),
+    ("free", "free slots; of a queue: the smaller count of its two rings"),
+    ("next_desc_idx", "producer cursor"),
+    ("next_cdesc_idx", "ack cursor"),
+    ("desc_ring_id", "phase of the next slot taken"),
+    ("head", "head register's index"),
+    ("tail", "tail register's index"),
+    ("staged", "descriptors written since initialisation"),
+    ("posted", "descriptors posted by doorbells"),
+    ("fetched", "descriptors fetched"),
+    ("visible", "descriptors whose bytes are visible"),
+    ("retired", "descriptors retired"),
+    ("acked", "descriptors acked"),
+    ("base", "address of slot 0"),
+];
+
+/// Properties of a queue alone, `q0.NAME`, beside those of its Tx ring.
+pub const QUEUE_PROPERTIES: &[(&str, &str)] = &[
+    ("marker", "the marker word that the queue's newest batch polls"),
+    ("batches", "batches rung so far"),
+];
+
+/// Properties of a slot, `tx[3].NAME`, beside its words and their fields.
+pub const SLOT_PROPERTIES: &[(&str, &str)] = &[
+    ("addr", "address of the slot"),
+    (
+        "life",
+        "its life: 0 faulted, 1 guard, 2 acked, 3 retired, 4 visible, 5 fetched, 6 posted, 7 staged, 8 stale, 9 never written",
+    ),
+];
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

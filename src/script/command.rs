@@ -1,453 +1,455 @@
-//! One line to one command.
+//! One line of text to one [`Command`]: names by [`find`], a small function per verb
+//! (`docs/commands.md`, "Lines").
 
-use super::expr::{direction, expr, queue_ref};
-use super::lex::{Cursor, Kind, tokens, without_comment};
-use crate::diag::{Diagnostic, Place};
+use super::args::Args;
+use super::expr::{plain_names, variable};
+use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
+use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, NameError, Unit,
-    Who, distance, find,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Unit, Who,
+    find, nearest,
 };
-use crate::engine::expr::QueueRef;
-use crate::limits::MAX_LINE_BYTES;
+use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
+use crate::udma::cause::CAUSES;
 
-type Parsed<T> = Result<T, Diagnostic>;
+/// What a verb makes of its arguments.
+type Parse = fn(&mut Args<'_>) -> Result<Command, Fault>;
 
-/// Reads a line; `None` for a blank one or a comment.
+/// What stands before the name of a verb that goes backwards.
+pub(super) const REVERSE: &str = "reverse-";
+/// The mark that every run has.
+pub(super) const END_MARK: &str = "end";
+
+/// The parser of each verb; `reverse-` verbs have that of their forward form.
+const VERBS: &[(&str, Parse)] = &[
+    ("step", step),
+    ("next", |a| Ok(Command::Next { count: a.count()?, back: a.back })),
+    ("continue", |a| Ok(Command::Continue { back: a.back })),
+    ("until", |a| Ok(Command::Until { expr: a.last_expr()?, back: a.back })),
+    ("finish", |a| Ok(Command::Finish { back: a.back })),
+    ("doorbell", doorbell),
+    ("goto", goto),
+    ("restart", |_| Ok(Command::Restart)),
+    ("break", |a| stop_at(a, false)),
+    ("tbreak", |a| stop_at(a, true)),
+    ("delete", |a| Ok(Command::Delete(numbers(a)))),
+    ("enable", |a| Ok(Command::Enable(numbers(a), true))),
+    ("disable", |a| Ok(Command::Enable(numbers(a), false))),
+    ("print", print),
+    ("x", examine),
+    ("where", |_| Ok(Command::Where)),
+    ("info", info),
+    ("explain", explain),
+    ("mark", mark),
+    ("set", set),
+    ("assert", assert),
+    ("expect", expect),
+    ("echo", echo),
+    ("source", source),
+    ("help", help),
+    ("quit", |_| Ok(Command::Quit)),
+];
+
+/// Reads one line. `None` is a line with nothing but blanks or a comment.
 ///
 /// # Errors
-/// S001 .. S005, at the offending word (line 1, columns of the line), with advice.
-pub fn parse_command(line: &str) -> Parsed<Option<Command>> {
+/// Everything that is wrong with the line (S001 to S005), each with column and width.
+pub fn parse_command(line: &str) -> Result<Option<Command>, Vec<Diagnostic>> {
     if line.len() > MAX_LINE_BYTES {
-        let why = format!("the line is longer than {MAX_LINE_BYTES} bytes");
-        return Err(Diagnostic::new("S003", why).at(Place::text(1, 1, 1)));
+        let text = format!("a line has at most {MAX_LINE_BYTES} bytes, this has {}", line.len());
+        return Err(vec![Diagnostic::new("S003", text)]);
     }
     let text = without_comment(line);
-    let start = text.len() - text.trim_start().len();
-    let body = text.trim();
-    if body.is_empty() {
+    parse(text).map_err(|faults| faults.into_iter().map(|f| f.diagnostic(text)).collect())
+}
+
+fn parse(text: &str) -> Result<Option<Command>, Vec<Fault>> {
+    let start = skip(text);
+    if start.is_empty() {
         return Ok(None);
     }
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '?';
-    let end = body.find(|c| !is_name(c)).unwrap_or(body.len());
-    let end = if end == 0 { body.chars().next().map_or(0, char::len_utf8) } else { end };
-    let name = &body[..end];
-    let first = text[..start].chars().count() as u64 + 1;
-    let place = Place::text(1, first, name.chars().count() as u64);
-    let spec = find(name).map_err(|e| name_error(name, e).at(place))?;
-    let rest = &body[end..];
-    let column = first + name.chars().count() as u64;
-    let end_column = column + rest.chars().count() as u64;
-    let raw = || rest.trim();
-    // Verbs whose argument is free text.
-    match spec.name {
-        "echo" => return Ok(Some(Command::Echo(unquoted(raw())))),
-        "source" | "mark" | "help" => {
-            return text_argument(spec, raw(), column, end_column).map(Some);
-        }
-        _ => {}
-    }
-    let formatted = matches!(spec.name, "print" | "x");
-    let format = cut_format(rest, column).filter(|_| formatted);
-    let body = format.as_ref().map_or(rest, |f| f.2);
-    let list = tokens(body, end_column - body.chars().count() as u64)?;
-    let mut c = Cursor::new(&list, end_column);
-    let format = format.map(|f| (f.0, f.1));
-    let command = arguments(spec, &mut c, format).map_err(|d| with_usage(d, spec))?;
-    if !c.done() {
-        return Err(with_usage(c.error("S003", "this is superfluous"), spec));
-    }
-    Ok(Some(command))
-}
-
-fn name_error(name: &str, e: NameError) -> Diagnostic {
-    match e {
-        NameError::Unknown(near) => {
-            let d = Diagnostic::new("S001", format!("no command `{name}`"));
-            match near.as_slice() {
-                [] => d.help("`help` lists the commands"),
-                near => d.help(format!("did you mean {}?", near.join(" or "))),
-            }
-        }
-        NameError::Ambiguous(many) => {
-            Diagnostic::new("S002", format!("`{name}` may be {}", many.join(", ")))
-        }
-    }
-}
-
-fn with_usage(d: Diagnostic, spec: &CommandSpec) -> Diagnostic {
-    if d.help.is_some() {
-        return d;
-    }
-    let usage = format!("usage: {} {}", spec.name, spec.usage);
-    d.help(usage.trim_end())
-}
-
-fn unquoted(text: &str) -> String {
-    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    inner.filter(|t| !t.contains('"')).unwrap_or(text).to_owned()
-}
-
-fn text_argument(spec: &CommandSpec, raw: &str, column: u64, end: u64) -> Parsed<Command> {
-    let text = unquoted(raw);
-    match (spec.name, text.is_empty()) {
-        ("help", true) => Ok(Command::Help(None)),
-        ("help", false) => match find(&text) {
-            Ok(c) => Ok(Command::Help(Some(c.name.to_owned()))),
-            Err(e) => {
-                let place = Place::text(1, column + 1, text.chars().count() as u64);
-                Err(name_error(&text, e).at(place))
-            }
-        },
-        (_, true) => {
-            let d = Diagnostic::new("S003", "an argument is missing");
-            Err(with_usage(d.at(Place::text(1, end, 1)), spec))
-        }
-        ("mark", false) => {
-            let ok = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-            let begins = text.chars().next().is_some_and(char::is_alphabetic);
-            if ok && begins && text != "end" {
-                Ok(Command::Mark(text))
-            } else {
-                let place = Place::text(1, column + 1, text.chars().count() as u64);
-                let why = "a mark is a letter, then letters, digits, `_` or `-`, and not `end`";
-                Err(Diagnostic::new("S003", why).at(place))
-            }
-        }
-        _ => Ok(Command::Source(text)),
-    }
-}
-
-fn arguments(
-    spec: &CommandSpec,
-    c: &mut Cursor<'_>,
-    format: Option<(&str, Place)>,
-) -> Parsed<Command> {
-    let (name, back) = match spec.name.strip_prefix("reverse-") {
-        Some(name) => (name, true),
+    // A form may follow its verb at once: `x/8wx`.
+    let end = start.find(|c: char| c.is_ascii_whitespace() || c == '/').unwrap_or(start.len());
+    let (verb, rest) = start.split_at_checked(end).unwrap_or((start, ""));
+    let spec = named(verb, start).map_err(|f| vec![f])?;
+    let (base, back) = match spec.name.strip_prefix(REVERSE) {
+        Some(base) => (base, true),
         None => (spec.name, false),
     };
-    Ok(match name {
-        "step" => step(c, back)?,
-        "next" => Command::Next { count: count(c)?.unwrap_or(1), back },
-        "continue" => Command::Continue { back },
-        "until" => Command::Until { expr: expr(c)?, back },
-        "finish" => Command::Finish { back },
-        "doorbell" => Command::Doorbell { queue: queue_ref(c), back },
-        "goto" => Command::Goto(goto(c)?),
-        "restart" => Command::Restart,
-        "break" => stop(c, false)?,
-        "tbreak" => stop(c, true)?,
-        "delete" => Command::Delete(numbers(c)?),
-        "enable" => Command::Enable(numbers(c)?, true),
-        "disable" => Command::Enable(numbers(c)?, false),
-        "print" => {
-            let form = format.map(|(f, at)| form_of(f, at)).transpose()?;
-            Command::Print { form, expr: expr(c)? }
+    let Some((_, parse)) = VERBS.iter().find(|v| v.0 == base) else {
+        let text = format!("`{}` cannot be written in a script", spec.name);
+        return Err(vec![Fault::new("S001", start, text).wide(verb.len())]);
+    };
+    let mut args = Args::new(rest, back, spec);
+    let command = match parse(&mut args) {
+        Ok(command) => Some(command),
+        Err(fault) => {
+            args.keep(fault);
+            None
         }
-        "x" => {
-            let format = format.map(|(f, at)| examine(f, &at)).transpose()?.unwrap_or_default();
-            Command::Examine { format, addr: if c.done() { None } else { Some(expr(c)?) } }
+    };
+    if command.is_some() && !args.at_end() {
+        let text = format!("{} is one argument too many", shown(skip(args.rest)));
+        args.keep(args.wrong(text));
+    }
+    let faults = args.into_faults();
+    match command {
+        Some(command) if faults.is_empty() => Ok(Some(command)),
+        _ => Err(faults.into_iter().map(|f| with_usage(f, spec)).collect()),
+    }
+}
+
+/// The command of a name; `input` begins with it.
+fn named(verb: &str, input: &str) -> Result<&'static CommandSpec, Fault> {
+    let fault = |code, text: String| Fault::new(code, input, text).wide(verb.len());
+    if verb.is_empty() {
+        return Err(Fault::new("S001", input, "a command should stand here"));
+    }
+    find(verb).map_err(|e| match e {
+        NameError::Unknown(near) => {
+            let text = format!("no command is called {}", shown_verb(verb));
+            let help = did_you_mean(&near);
+            let help = if help.is_empty() { "`help` lists the commands".to_owned() } else { help };
+            fault("S001", text).help(help)
         }
-        "where" => Command::Where,
-        "info" => {
-            let what = choice(c, "subject", Info::ALL.map(|i| (i.name(), i)).as_slice())?;
-            Command::Info { what, queue: queue_ref(c) }
+        NameError::Ambiguous(fit) => {
+            let text = format!("{} may be {}", shown_verb(verb), fit.join(" or "));
+            fault("S002", text)
         }
-        "explain" => Command::Explain(explain(c)?),
-        "set" => {
-            let Some(Kind::Dollar(name)) = c.peek() else {
-                return Err(c.error("S003", "a variable such as $x is missing here"));
-            };
-            c.next();
-            if !c.sym("=") {
-                return Err(c.error("S003", "`=` is missing here"));
-            }
-            Command::SetVar(name.clone(), expr(c)?)
-        }
-        "assert" => {
-            let expr = expr(c)?;
-            let text = match c.sym(",") {
-                false => None,
-                true => match c.next().map(|t| &t.kind) {
-                    Some(Kind::Str(t)) => Some(t.clone()),
-                    _ => return Err(c.error("S003", "a quoted text is missing after `,`")),
-                },
-            };
-            Command::Assert { expr, text }
-        }
-        "expect" => Command::Expect(expect(c)?),
-        "quit" => Command::Quit,
-        other => return Err(c.error("S001", format!("`{other}` cannot be used here"))),
     })
 }
 
-/// A plain number, if one is next.
-fn count(c: &mut Cursor<'_>) -> Parsed<Option<u64>> {
-    match c.peek() {
-        Some(Kind::Num(Some(n))) => {
-            c.next();
-            Ok(Some(*n))
-        }
-        Some(Kind::Num(None)) => Err(c.error("S003", "no number of 64 bits")),
-        _ => Ok(None),
+/// A verb in backquotes, cut where it is long.
+fn shown_verb(verb: &str) -> String {
+    const LONGEST: usize = 40;
+    match verb.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("`{}..`", verb.get(..at).unwrap_or_default()),
+        None => format!("`{verb}`"),
     }
 }
 
-fn number(c: &mut Cursor<'_>, what: &str) -> Parsed<u64> {
-    let here = c.error("S003", format!("{what} is missing here"));
-    count(c)?.ok_or(here)
+/// Wrong arguments are told how the command is used.
+fn with_usage(fault: Fault, spec: &CommandSpec) -> Fault {
+    if fault.code() == "S003" { fault.also(&super::help::usage(spec)) } else { fault }
 }
 
-fn numbers(c: &mut Cursor<'_>) -> Parsed<Vec<u64>> {
-    let mut out = Vec::new();
-    while !c.done() {
-        out.push(number(c, "a breakpoint's number")?);
-        c.sym(",");
-    }
-    Ok(out)
-}
-
-/// One of a list of words, or an unambiguous prefix of one.
-fn choice<T: Copy>(c: &mut Cursor<'_>, what: &str, list: &[(&str, T)]) -> Parsed<T> {
-    let all = || list.iter().map(|l| l.0).collect::<Vec<_>>().join(", ");
-    let Some(Kind::Ident(word)) = c.peek() else {
-        return Err(c.error("S003", format!("a {what} is missing here")).help(all()));
-    };
-    let exact = list.iter().find(|l| l.0 == word);
-    let mut prefix = list.iter().filter(|l| l.0.starts_with(word.as_str()));
-    let found = exact.or_else(|| prefix.next().filter(|_| prefix.next().is_none()));
-    match found {
-        Some(l) => {
-            c.next();
-            Ok(l.1)
-        }
-        None => {
-            let near = list.iter().map(|l| (distance(word, l.0), l.0)).min();
-            let help = match near {
-                Some((d, n)) if d <= 2 => format!("did you mean {n}?"),
-                _ => all(),
-            };
-            Err(c.error("S003", format!("`{word}` is no {what}")).help(help))
-        }
-    }
-}
-
-/// A word of `step`.
-#[derive(Clone, Copy)]
-enum StepWord {
-    Unit(Unit),
-    Who(Who),
-}
-
-/// Count, unit and agent, in any order, each at most once.
-fn step(c: &mut Cursor<'_>, back: bool) -> Parsed<Command> {
-    let (mut n, mut unit, mut who) = (None, None, None);
-    let units = Unit::ALL.map(|u| (u.name(), StepWord::Unit(u)));
-    let agents = Who::ALL.map(|w| (w.name(), StepWord::Who(w)));
-    let words: Vec<(&str, StepWord)> = units.into_iter().chain(agents).collect();
-    while !c.done() {
-        if n.is_none()
-            && let Some(k) = count(c)?
-        {
-            n = Some(k);
-            continue;
-        }
-        let here = c.error("S003", "this is said twice");
-        match choice(c, "unit or agent", &words)? {
-            StepWord::Unit(u) if unit.is_none() => unit = Some(u),
-            StepWord::Who(w) if who.is_none() => who = Some(w),
-            _ => return Err(here),
-        }
-    }
-    // With an agent alone, its events are meant.
-    let default = if who.is_some_and(|w| w != Who::Any) { Unit::Event } else { Unit::Slot };
-    let unit = unit.unwrap_or(default);
-    Ok(Command::Step { count: n.unwrap_or(1), unit, who: who.unwrap_or_default(), back })
-}
-
-fn goto(c: &mut Cursor<'_>) -> Parsed<Goto> {
-    // A mark's name may hold hyphens, which are operators elsewhere.
-    let from = c.position();
-    let mut name = String::new();
-    while let Some(t) = c.next() {
-        match &t.kind {
-            Kind::Ident(i) => name.push_str(i),
-            Kind::Sym("-") => name.push('-'),
-            Kind::Num(Some(n)) if name.ends_with('-') => name.push_str(&n.to_string()),
-            _ => {
-                name.clear();
-                break;
-            }
-        }
-    }
-    let property = crate::engine::session::PROPERTIES.iter().any(|p| p.0 == name && p.0 != "end");
-    if !name.is_empty() && !name.starts_with('-') && !property {
-        return Ok(Goto::Mark(name));
-    }
-    c.back_to(from);
-    Ok(Goto::Event(expr(c)?))
-}
-
-fn stop(c: &mut Cursor<'_>, once: bool) -> Parsed<Command> {
-    let loc = loc(c)?;
-    let (mut cond, mut once, mut after) = (None, once, 0);
-    while !c.done() {
-        if c.word("if") {
-            cond = Some(expr(c)?);
-        } else if c.word("once") {
-            once = true;
-        } else if c.word("after") {
-            after = number(c, "a number of hits")?;
+fn step(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let words: Vec<&str> =
+        Unit::ALL.map(Unit::name).into_iter().chain(Who::ALL.map(Who::name)).collect();
+    let (mut count, mut unit, mut who) = (None, None, None);
+    while !a.at_end() {
+        let again = a.wrong(format!("{} says again what was said", shown(skip(a.rest))));
+        let known = if a.peek().starts_with(|c: char| c.is_ascii_digit()) {
+            a.count().map(|n| count.replace(n).is_some())
         } else {
-            return Err(c.error("S003", "`if`, `once` or `after` may stand here"));
-        }
-    }
-    Ok(Command::Break { loc, cond, once, after })
-}
-
-/// A place.
-fn loc(c: &mut Cursor<'_>) -> Parsed<Loc> {
-    for (word, loc) in [("marker", Loc::Marker), ("doorbell", Loc::Doorbell), ("fault", Loc::Fault)]
-    {
-        if c.word(word) {
-            return Ok(loc);
-        }
-    }
-    if c.word("batch") {
-        return Ok(Loc::Batch(number(c, "a batch's number")?));
-    }
-    if c.word("event") {
-        return Ok(Loc::Event(number(c, "an event's number")?));
-    }
-    if let Some(addr) = count(c)? {
-        return Ok(Loc::Addr(addr));
-    }
-    let queue = queue_ref(c);
-    if queue.is_some() && !c.sym(".") {
-        return Err(c.error("S003", "`.tx[N]` or `.rx[N]` is missing here"));
-    }
-    slots(c, queue.unwrap_or_default())
-}
-
-fn slots(c: &mut Cursor<'_>, queue: QueueRef) -> Parsed<Loc> {
-    let missing = "a place such as tx[3], rx[3:9], batch 2, 0x1000, marker, doorbell or fault";
-    let Some(Kind::Ident(name)) = c.peek() else {
-        return Err(c.error("S003", format!("{missing} is missing here")));
-    };
-    let Some(dir) = direction(name) else {
-        return Err(c.error("S003", format!("`{name}` is no place")).help(missing));
-    };
-    c.next();
-    if !c.sym("[") {
-        return Err(c.error("S003", "`[` is missing here"));
-    }
-    let first = number(c, "a slot's number")?;
-    let last = if c.sym(":") { number(c, "a slot's number")? } else { first };
-    if !c.sym("]") {
-        return Err(c.error("S003", "`]` is missing here"));
-    }
-    Ok(Loc::Slots { queue, dir, first, last })
-}
-
-fn explain(c: &mut Cursor<'_>) -> Parsed<Explain> {
-    if let Some(Kind::Ident(name)) = c.peek() {
-        let code = name.len() > 1 && name.chars().any(|ch| ch.is_ascii_uppercase());
-        let known = crate::diag::lookup(name).is_some()
-            || crate::udma::cause::CAUSES.iter().any(|k| k.name.eq_ignore_ascii_case(name));
-        if code || known {
-            c.next();
-            return Ok(Explain::Code(name.clone()));
-        }
-    }
-    Ok(Explain::Loc(loc(c)?))
-}
-
-fn expect(c: &mut Cursor<'_>) -> Parsed<Expect> {
-    if c.word("fault") {
-        let Some(Kind::Ident(name)) = c.peek() else {
-            return Err(c.error("S003", "a fault's name is missing here"));
+            a.choose("a number, unit or agent", &words).map(|i| match Unit::ALL.get(i) {
+                Some(u) => unit.replace(*u).is_some(),
+                None => who.replace(Who::ALL[i - Unit::ALL.len()]).is_some(),
+            })
         };
-        if !crate::udma::cause::CAUSES.iter().any(|k| k.name == name) {
-            let near =
-                crate::udma::cause::CAUSES.iter().map(|k| (distance(name, k.name), k.name)).min();
-            let help = near.map_or(String::new(), |n| format!("did you mean {}?", n.1));
-            return Err(c.error("S005", format!("`{name}` is no fault")).help(help));
+        match known {
+            Ok(false) => {}
+            Ok(true) => a.keep(again),
+            Err(fault) => {
+                a.keep(fault);
+                a.word();
+            }
         }
-        c.next();
-        let at = if c.word("at") { Some(loc(c)?) } else { None };
-        return Ok(Expect::Fault(name.clone(), at));
     }
-    if c.word("timeout") {
-        return Ok(Expect::Timeout(count(c)?));
-    }
-    if c.word("stop") {
-        return Ok(Expect::Stop(loc(c)?));
-    }
-    if c.word("ret") {
-        if c.word("BUG") {
-            return Ok(Expect::Bug);
-        }
-        let minus = c.sym("-");
-        let n = number(c, "a return code")?;
-        let n = i64::try_from(n).map_err(|_| c.error("S003", "no return code"))?;
-        return Ok(Expect::Ret(if minus { -n } else { n }));
-    }
-    Err(c.error("S003", "`fault`, `timeout`, `ret` or `stop` must stand here"))
+    let who = who.unwrap_or_default();
+    let unit = unit.unwrap_or(unit_of(who));
+    Ok(Command::Step { count: count.unwrap_or(1), unit, who, back: a.back })
 }
 
-/// The `/8wx` at the front of `rest`, its place, and what follows it. It is cut off before the
-/// rest is read as tokens, for which it would be a division by a malformed number.
-fn cut_format(rest: &str, column: u64) -> Option<(&str, Place, &str)> {
-    let body = rest.trim_start();
-    let skipped = (rest.len() - body.len()) as u64;
-    let text = body.strip_prefix('/')?;
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let width = text[..end].chars().count() as u64 + 1;
-    Some((&text[..end], Place::text(1, column + skipped, width), &text[end..]))
+/// The unit that is meant where none is named: with an agent its events.
+pub(super) fn unit_of(who: Who) -> Unit {
+    if who == Who::Any { Unit::default() } else { Unit::Event }
 }
 
-fn form_letter(ch: char) -> Option<Form> {
-    Some(match ch {
-        'x' => Form::Hex,
-        'd' | 'u' => Form::Decimal,
-        't' => Form::Binary,
-        'c' | 's' => Form::Char,
-        'i' => Form::Desc,
-        _ => return None,
+fn doorbell(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Doorbell { queue, back: a.back })
+}
+
+/// A mark, where all there is is the name of one; an expression else.
+fn goto(a: &mut Args<'_>) -> Result<Command, Fault> {
+    if a.at_end() {
+        return Err(a.missing("an event's number or a mark"));
+    }
+    if !is_mark(skip(a.rest).trim_ascii_end()) {
+        return Ok(Command::Goto(Goto::Event(a.last_expr()?)));
+    }
+    let name = a.word().unwrap_or_default().to_owned();
+    Ok(Command::Goto(Goto::Mark(name)))
+}
+
+/// Whether a word is a mark's name: letters, digits, `_` and `-`, no digit in front, and not
+/// what reads as an expression, such as `event-1`. `end` is the mark that every run has.
+pub(super) fn is_mark(word: &str) -> bool {
+    let begins = word.starts_with(|c: char| is_name(c) && !c.is_ascii_digit());
+    let known = plain_names();
+    let has_value = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_digit()) || known.iter().any(|k| k == part)
+    };
+    begins
+        && word.len() <= MAX_NAME_BYTES
+        && word.chars().all(|c| is_name(c) || c == '-')
+        && (word == END_MARK || !word.split('-').all(has_value))
+}
+
+fn stop_at(a: &mut Args<'_>, once: bool) -> Result<Command, Fault> {
+    const OPTIONS: &[&str] = &["if", "once", "after"];
+    let loc = a.loc()?;
+    let (mut cond, mut once, mut after) = (None, once, None);
+    while !a.at_end() {
+        let again = a.wrong(format!("{} stands here twice", shown(skip(a.rest))));
+        let twice = match a.choose("an option", OPTIONS)? {
+            0 => cond.replace(a.expr()?).is_some(),
+            1 => std::mem::replace(&mut once, true) && a.spec.name == "break",
+            _ => after.replace(a.number("the number of hits to pass over")?).is_some(),
+        };
+        if twice {
+            return Err(again);
+        }
+    }
+    Ok(Command::Break { loc, cond, once, after: after.unwrap_or(0) })
+}
+
+/// Numbers of stops, all that are right; the others are kept as faults.
+fn numbers(a: &mut Args<'_>) -> Vec<u64> {
+    let mut out = Vec::new();
+    while !a.at_end() {
+        match a.number("a breakpoint's number") {
+            Ok(n) => out.push(n),
+            Err(fault) => {
+                a.keep(fault);
+                a.word();
+            }
+        }
+    }
+    out
+}
+
+/// A form in front of the arguments: `/x`, without the slash.
+fn slashed<'a>(a: &mut Args<'a>) -> Option<(Fault, &'a str)> {
+    let whole = a.wrong("");
+    let form = a.peek().strip_prefix('/')?;
+    a.word();
+    Some((whole, form))
+}
+
+fn print(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let form = match slashed(a) {
+        None => None,
+        Some((at, text)) => {
+            let known = Form::LETTERS
+                .iter()
+                .find(|(c, f)| *f != Form::Desc && text.len() == 1 && text.starts_with(*c));
+            match known {
+                Some((_, form)) => Some(*form),
+                None => {
+                    a.keep(at.says(format!("{} is no form of a value", shown_verb(text))));
+                    None
+                }
+            }
+        }
+    };
+    Ok(Command::Print { expr: a.last_expr()?, form })
+}
+
+fn examine(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let mut format = ExamineFormat::default();
+    if let Some((at, text)) = slashed(a) {
+        match examine_format(text) {
+            Ok(f) => format = f,
+            Err(message) => a.keep(at.says(message)),
+        }
+    }
+    let addr = if a.at_end() { None } else { Some(a.last_expr()?) };
+    Ok(Command::Examine { format, addr })
+}
+
+/// `8wx`: a count, then a width and a form in any order.
+fn examine_format(text: &str) -> Result<ExamineFormat, String> {
+    let letters = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = text.get(..text.len() - letters.len()).unwrap_or_default();
+    let (mut width, mut form) = (None, None);
+    for c in letters.chars() {
+        let as_width = ExamineFormat::WIDTHS.iter().find(|w| w.0 == c).map(|w| w.1);
+        let as_form = Form::LETTERS.iter().find(|f| f.0 == c).map(|f| f.1);
+        let twice = match (as_width, as_form) {
+            (Some(w), _) => width.replace(w).is_some(),
+            (None, Some(f)) => form.replace(f).is_some(),
+            (None, None) => {
+                return Err(format!("`{}` is neither width nor form", c.escape_debug()));
+            }
+        };
+        if twice {
+            return Err(format!("`{c}` says a second time what was said"));
+        }
+    }
+    let default = ExamineFormat::default();
+    let form = form.unwrap_or(default.form);
+    let width = match (form, width) {
+        (Form::Desc, Some(_)) => return Err("descriptors have no other width".to_owned()),
+        (Form::Desc, None) => crate::udma::DESC_BYTES as u8,
+        (Form::Char, None) => 1,
+        (_, width) => width.unwrap_or(default.width),
+    };
+    let most = MAX_EXAMINE_BYTES / u64::from(width);
+    let count = match digits {
+        "" => default.count,
+        digits => digits.parse().unwrap_or(u64::MAX),
+    };
+    if !(1..=most).contains(&count) {
+        return Err(format!("the count must be from 1 to {most} at {width} bytes each"));
+    }
+    Ok(ExamineFormat { count, width, form })
+}
+
+fn info(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let what = a.choose("a subject", &Info::ALL.map(Info::name))?;
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Info { what: Info::ALL[what], queue })
+}
+
+fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let word = a.peek();
+    let code = lookup(word).map(|c| c.code);
+    let cause = CAUSES.iter().map(|c| c.name).find(|c| c.eq_ignore_ascii_case(word));
+    if let Some(name) = code.or(cause) {
+        a.word();
+        return Ok(Command::Explain(Explain::Code(name.to_owned())));
+    }
+    let upper = word.to_ascii_uppercase();
+    let near = nearest(&upper, CAUSES.iter().map(|c| c.name));
+    let code_like = word.len() == 4 && word.bytes().skip(1).all(|b| b.is_ascii_digit());
+    let loc = a.loc();
+    loc.map(|loc| Command::Explain(Explain::Loc(loc))).map_err(|fault| match near.as_slice() {
+        _ if code_like => fault.says(format!("no diagnostic has the code `{upper}`")),
+        [] => fault,
+        near => fault
+            .says(format!("{} is no code, fault or place", shown_verb(word)))
+            .help(did_you_mean(near)),
     })
 }
 
-fn form_of(text: &str, at: Place) -> Parsed<Form> {
-    let mut chars = text.chars();
-    match (chars.next().and_then(form_letter), chars.next()) {
-        (Some(form), None) if form != Form::Desc => Ok(form),
-        _ => Err(Diagnostic::new("S003", format!("`/{text}` is no form: /x /d /t /c")).at(at)),
+fn mark(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let word = a.peek();
+    if word == END_MARK {
+        return Err(a.wrong(format!("`{END_MARK}` is the end of the run already")));
+    }
+    if !is_mark(word) {
+        let help = format!(
+            "a mark has letters, digits, `_` and `-`, at most {MAX_NAME_BYTES}, and no meaning in an expression."
+        );
+        return Err(a.missing("a mark's name").help(help));
+    }
+    a.word();
+    Ok(Command::Mark(word.to_owned()))
+}
+
+fn set(a: &mut Args<'_>) -> Result<Command, Fault> {
+    if !a.peek().starts_with('$') {
+        return Err(a.missing("a variable").help("a variable is written `$name`"));
+    }
+    let name = a.take(variable)?;
+    a.rest = skip(a.rest);
+    match a.rest.strip_prefix('=') {
+        Some(rest) => a.rest = rest,
+        None => return Err(a.missing("`=`")),
+    }
+    Ok(Command::SetVar(name, a.last_expr()?))
+}
+
+fn assert(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let expr = a.expr()?;
+    a.rest = skip(a.rest);
+    let text = match a.rest.strip_prefix(',') {
+        Some(rest) => {
+            a.rest = rest;
+            Some(a.quoted()?)
+        }
+        None => match super::expr::leftover(a.rest) {
+            Some(fault) => return Err(fault),
+            None => None,
+        },
+    };
+    Ok(Command::Assert { expr, text })
+}
+
+fn expect(a: &mut Args<'_>) -> Result<Command, Fault> {
+    const BUG: &str = "BUG";
+    let what = a.choose("something to expect", &["fault", "timeout", "ret", "stop"])?;
+    Ok(Command::Expect(match what {
+        0 => {
+            let name = fault_name(a)?;
+            let loc = if a.eat("at") { Some(a.loc()?) } else { None };
+            Expect::Fault(name, loc)
+        }
+        1 if a.at_end() => Expect::Timeout(None),
+        1 => Expect::Timeout(Some(a.number("a batch's number")?)),
+        2 if a.eat(BUG) => Expect::Bug,
+        2 => {
+            let wrong = a.missing("a return code or `BUG`");
+            match a.word().and_then(|w| w.parse().ok()) {
+                Some(code) => Expect::Ret(code),
+                None => return Err(wrong),
+            }
+        }
+        _ => Expect::Stop(a.loc()?),
+    }))
+}
+
+/// The name of a fault, in any letter case.
+fn fault_name(a: &mut Args<'_>) -> Result<String, Fault> {
+    let names = || CAUSES.iter().map(|c| c.name);
+    let word = a.peek();
+    let known = names().find(|n| n.eq_ignore_ascii_case(word));
+    let Some(name) = known else {
+        let fault = a.missing("a fault's name");
+        let near = nearest(&word.to_ascii_uppercase(), names());
+        return Err(fault.help(if near.is_empty() {
+            let mut all: Vec<&str> = names().collect();
+            all.sort_unstable();
+            all.dedup();
+            format!("faults: {}.", all.join(", "))
+        } else {
+            did_you_mean(&near)
+        }));
+    };
+    a.word();
+    Ok(name.to_owned())
+}
+
+/// The rest of the line, or a text in quotes.
+fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let rest = skip(a.rest).trim_ascii_end();
+    if rest.starts_with('"') {
+        return Ok(Command::Echo(a.quoted()?));
+    }
+    a.rest = "";
+    Ok(Command::Echo(rest.to_owned()))
+}
+
+/// A file's name: a word, or a text in quotes.
+fn source(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let missing = a.missing("a file's name");
+    let file = match a.peek().starts_with('"') {
+        true => a.quoted()?,
+        false => a.word().unwrap_or_default().to_owned(),
+    };
+    if file.is_empty() { Err(missing) } else { Ok(Command::Source(file)) }
+}
+
+fn help(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let start = skip(a.rest);
+    match a.word() {
+        None => Ok(Command::Help(None)),
+        Some(word) => Ok(Command::Help(Some(named(word, start)?.name.to_owned()))),
     }
 }
 
-fn examine(text: &str, at: &Place) -> Parsed<ExamineFormat> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let mut f = ExamineFormat::default();
-    let bad = |why: &str| Diagnostic::new("S003", format!("`/{text}`: {why}")).at(at.clone());
-    if digits > 0 {
-        f.count = text[..digits].parse().map_err(|_| bad("no number of 64 bits"))?;
-    }
-    for ch in text[digits..].chars() {
-        match (ch, form_letter(ch)) {
-            ('b', _) => f.width = 1,
-            ('h', _) => f.width = 2,
-            ('w', _) => f.width = 4,
-            ('g', _) => f.width = 8,
-            (_, Some(Form::Desc)) => {
-                f.form = Form::Desc;
-                f.width = 16;
-            }
-            (_, Some(form)) => f.form = form,
-            _ => return Err(bad("a count, a width b h w g and a form x d t c i")),
-        }
-    }
-    if f.form == Form::Desc && f.width != 16 {
-        return Err(bad("a descriptor has 16 bytes"));
-    }
-    Ok(f)
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

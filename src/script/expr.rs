@@ -1,230 +1,398 @@
-//! Expressions: precedence climbing over tokens, names checked against the tables.
+//! Expressions from text, by precedence climbing over [`BinOp::TABLE`] (`docs/commands.md`,
+//! "Expressions").
+//!
+//! Two bounds keep the stack: how deeply brackets and unary operators nest, and how high the
+//! tree becomes, which a chain `1 + 1 + ..` makes grow without nesting. Both are
+//! [`MAX_EXPR_DEPTH`]. Names that can never have a value are refused here, with the nearest
+//! ones that have; whether a queue or slot exists is the session's to say.
 
-use super::lex::{Cursor, Kind, tokens};
-use crate::diag::{Diagnostic, Place};
-use crate::engine::command::distance;
-use crate::engine::expr::{BinOp, Expr, QueueRef, UnOp};
+use super::lex::{Fault, Res, fault_of, is_name, name, number, shown, skip, stop};
+use crate::diag::Diagnostic;
+use crate::engine::expr::{
+    BinOp, Expr, PROPERTIES, QUEUE_PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
+};
 use crate::engine::program::QueueId;
-use crate::engine::session::{PROPERTIES, RING_PROPERTIES};
 use crate::limits::MAX_EXPR_DEPTH;
-use crate::udma::Dir;
 use crate::udma::field::FIELDS;
+use crate::udma::{Dir, View, Word};
+use nom::Parser;
+use nom::character::complete::{char, digit1, satisfy};
+use nom::combinator::{not, opt, peek};
+use nom::sequence::{delimited, preceded, terminated};
 
-/// Properties of a queue besides those of its rings.
-const QUEUE_PROPERTIES: &[&str] = &["marker", "batches"];
-
-/// Reads a whole text as one expression.
+/// Reads a whole text as an expression.
 ///
 /// # Errors
-/// S004 where it is no expression, S005 for a name that cannot stand for anything.
+/// S004 or S005 with column and width.
 pub fn parse_expr(text: &str) -> Result<Expr, Diagnostic> {
-    let list = tokens(text, 1)?;
-    let mut c = Cursor::new(&list, text.chars().count() as u64 + 1);
-    let e = expr(&mut c)?;
-    if c.done() { Ok(e) } else { Err(c.error("S004", "the expression ends before this")) }
-}
-
-/// Reads the longest expression at the cursor.
-pub(super) fn expr(c: &mut Cursor<'_>) -> Result<Expr, Diagnostic> {
-    level(c, 0, 0)
-}
-
-fn level(c: &mut Cursor<'_>, least: u8, depth: usize) -> Result<Expr, Diagnostic> {
-    let mut left = unary(c, depth)?;
-    // Each turn nests the tree one level deeper on its left side.
-    let mut turns = depth;
-    while let Some(Kind::Sym(s)) = c.peek() {
-        let Some(&(_, op, precedence)) = BinOp::TABLE.iter().find(|r| r.0 == *s) else { break };
-        if precedence < least {
-            break;
-        }
-        turns += 1;
-        if turns > MAX_EXPR_DEPTH {
-            return Err(c.error("S004", format!("nested deeper than {MAX_EXPR_DEPTH}")));
-        }
-        c.next();
-        let right = level(c, precedence + 1, depth + 1)?;
-        left = Expr::Binary(op, Box::new(left), Box::new(right));
-    }
-    Ok(left)
-}
-
-fn unary(c: &mut Cursor<'_>, depth: usize) -> Result<Expr, Diagnostic> {
-    if depth > MAX_EXPR_DEPTH {
-        return Err(c.error("S004", format!("nested deeper than {MAX_EXPR_DEPTH}")));
-    }
-    for op in [UnOp::Not, UnOp::BitNot, UnOp::Neg] {
-        if c.sym(op.text()) {
-            return Ok(Expr::Unary(op, Box::new(unary(c, depth + 1)?)));
-        }
-    }
-    primary(c, depth)
-}
-
-fn primary(c: &mut Cursor<'_>, depth: usize) -> Result<Expr, Diagnostic> {
-    match c.peek() {
-        Some(Kind::Num(Some(n))) => {
-            c.next();
-            Ok(Expr::Num(*n))
-        }
-        Some(Kind::Num(None)) => Err(c.error("S004", "no number of 64 bits")),
-        Some(Kind::Dollar(name)) => {
-            c.next();
-            Ok(Expr::Var(name.clone()))
-        }
-        Some(Kind::Sym("(")) => {
-            c.next();
-            let e = level(c, 0, depth + 1)?;
-            if c.sym(")") { Ok(e) } else { Err(c.error("S004", "`)` is missing here")) }
-        }
-        Some(Kind::Ident(name)) => named(c, name, depth),
-        Some(Kind::Sym(s)) => Err(c.error("S004", format!("a value is missing before `{s}`"))),
-        Some(Kind::Str(_)) => Err(c.error("S004", "a text has no value")),
-        None => Err(c.error("S004", "a value is missing here")),
-    }
-}
-
-/// `[expr]`.
-fn index(c: &mut Cursor<'_>, depth: usize) -> Result<Box<Expr>, Diagnostic> {
-    if !c.sym("[") {
-        return Err(c.error("S004", "`[` is missing here"));
-    }
-    let e = level(c, 0, depth + 1)?;
-    if c.sym("]") { Ok(Box::new(e)) } else { Err(c.error("S004", "`]` is missing here")) }
-}
-
-/// The direction of a name.
-pub(super) fn direction(name: &str) -> Option<Dir> {
-    Dir::BOTH.into_iter().find(|d| d.name() == name)
-}
-
-/// The number behind a letter, as in `q3`.
-fn numbered(name: &str, letter: char) -> Option<u32> {
-    let digits = name.strip_prefix(letter)?;
-    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| digits.parse().ok())?
-}
-
-/// A queue reference, `q3` or `e5.q3`, if one is next.
-pub(super) fn queue_ref(c: &mut Cursor<'_>) -> Option<QueueRef> {
-    let Some(Kind::Ident(name)) = c.peek() else { return None };
-    if let Some(q) = numbered(name, 'q') {
-        c.next();
-        return Some(QueueRef::Queue(q));
-    }
-    let engine = numbered(name, 'e')?;
-    match (c.peek_at(1), c.peek_at(2)) {
-        (Some(Kind::Sym(".")), Some(Kind::Ident(q))) => {
-            let queue = numbered(q, 'q')?;
-            c.next();
-            c.next();
-            c.next();
-            Some(QueueRef::Exact(QueueId { engine, queue }))
-        }
-        _ => None,
-    }
-}
-
-fn named(c: &mut Cursor<'_>, name: &str, depth: usize) -> Result<Expr, Diagnostic> {
-    if let Some(bits) = name.strip_prefix("mem") {
-        let width = match bits {
-            "8" => 1,
-            "16" => 2,
-            "32" => 4,
-            "64" => 8,
-            _ => 0,
-        };
-        if width > 0 {
-            c.next();
-            return Ok(Expr::Mem { width, addr: index(c, depth)? });
-        }
-    }
-    let queue = queue_ref(c);
-    if queue.is_some() && !c.sym(".") {
-        return Err(c.error("S004", "a queue has no value: name a property, such as `.free`"));
-    }
-    let explicit = queue.is_some();
-    let queue = queue.unwrap_or_default();
-    let Some(Kind::Ident(name)) = c.peek() else {
-        return Err(c.error("S004", "a name is missing after `.`"));
+    let fault = match expr(text) {
+        Ok((rest, e)) => match leftover(rest) {
+            None => return Ok(e),
+            Some(fault) => fault,
+        },
+        Err(e) => fault_of(e, text),
     };
-    let place = c.place();
-    c.next();
-    if let Some(dir) = direction(name) {
-        if matches!(c.peek(), Some(Kind::Sym("["))) {
-            let index = index(c, depth)?;
-            return Ok(Expr::Slot { queue, dir, index, path: slot_path(c)? });
-        }
-        if !c.sym(".") {
-            return Err(
-                c.error("S004", format!("`{name}` needs a slot, as in {name}[3], or a property"))
-            );
-        }
-        let place = c.place();
-        let Some(Kind::Ident(property)) = c.peek() else {
-            return Err(c.error("S004", "a name is missing after `.`"));
+    Err(fault.diagnostic(text))
+}
+
+/// What is wrong with text that follows an expression and should not.
+pub(super) fn leftover(rest: &str) -> Option<Fault> {
+    let rest = skip(rest);
+    if rest.is_empty() {
+        return None;
+    }
+    let fault = Fault::new("S004", rest, format!("{} does not go on the expression", shown(rest)));
+    Some(match rest.split(|c: char| !is_name(c)).next() {
+        _ if rest.starts_with('=') => fault.help("values are compared with `==`"),
+        Some("and") => fault.help("write `&&`"),
+        Some("or") => fault.help("write `||`"),
+        Some("not") => fault.help("write `!`"),
+        _ => fault,
+    })
+}
+
+/// An expression at the start of `input`; what follows it is left.
+pub(super) fn expr(input: &str) -> Res<'_, Expr> {
+    binary(input, Depth::default(), 0).map(|(rest, tree)| (rest, tree.expr))
+}
+
+/// How deep a part lies.
+#[derive(Debug, Clone, Copy, Default)]
+struct Depth {
+    /// Operators and brackets of memory or slots above it.
+    tree: usize,
+    /// Brackets and unary operators around it.
+    nest: usize,
+}
+
+impl Depth {
+    /// One bracket further in.
+    fn bracket(self, at: &str) -> Result<Depth, nom::Err<Fault>> {
+        bounded(self.nest + 1, at)?;
+        Ok(Depth { nest: self.nest + 1, ..self })
+    }
+
+    /// The right operand of an operator.
+    fn operand(self, at: &str) -> Result<Depth, nom::Err<Fault>> {
+        bounded(self.tree + 1, at)?;
+        Ok(Depth { tree: self.tree + 1, ..self })
+    }
+}
+
+fn bounded(depth: usize, at: &str) -> Result<(), nom::Err<Fault>> {
+    if depth <= MAX_EXPR_DEPTH {
+        return Ok(());
+    }
+    let text = format!("the expression is nested deeper than {MAX_EXPR_DEPTH}");
+    stop(Fault::new("S004", at, text).help("split it with `set $name = ..`"))
+}
+
+/// An expression and how many levels it has below its root.
+struct Tree {
+    expr: Expr,
+    height: usize,
+}
+
+impl Tree {
+    fn leaf(expr: Expr) -> Tree {
+        Tree { expr, height: 0 }
+    }
+}
+
+/// Operands joined by operators that bind at least as tightly as `min`.
+fn binary<'a>(input: &'a str, depth: Depth, min: u8) -> Res<'a, Tree> {
+    let (mut rest, mut left) = unary(input, depth)?;
+    loop {
+        let at = skip(rest);
+        let found = BinOp::TABLE.iter().find(|(text, ..)| at.starts_with(text));
+        let Some(&(text, op, level)) = found.filter(|r| r.2 >= min) else {
+            return Ok((rest, left));
         };
-        c.next();
-        known(property, &place, RING_PROPERTIES.iter().map(|p| p.0))?;
-        return Ok(Expr::Queue { queue, path: vec![name.clone(), property.clone()] });
+        let after = at.get(text.len()..).unwrap_or_default();
+        let (next, right) = binary(after, depth.operand(at)?, level + 1)?;
+        let height = left.height.max(right.height) + 1;
+        bounded(height, at)?;
+        left = Tree { expr: Expr::Binary(op, Box::new(left.expr), Box::new(right.expr)), height };
+        rest = next;
     }
-    let ring = RING_PROPERTIES.iter().map(|p| p.0);
-    if explicit {
-        known(name, &place, ring.chain(QUEUE_PROPERTIES.iter().copied()))?;
-        return Ok(Expr::Queue { queue, path: vec![name.clone()] });
-    }
-    if PROPERTIES.iter().any(|p| p.0 == name) {
-        return Ok(Expr::Name(name.clone()));
-    }
-    known(name, &place, ring.chain(PROPERTIES.iter().map(|p| p.0)))?;
-    Ok(Expr::Queue { queue, path: vec![name.clone()] })
 }
 
-/// Names of the things that a slot has.
-pub(super) fn slot_names() -> impl Iterator<Item = &'static str> {
-    let words = FIELDS.iter().map(|f| f.word.name());
-    words.chain(FIELDS.iter().map(|f| f.name)).chain(["addr", "life"])
-}
-
-fn slot_path(c: &mut Cursor<'_>) -> Result<Vec<String>, Diagnostic> {
-    let mut path = Vec::new();
-    while c.sym(".") {
-        let place = c.place();
-        let Some(Kind::Ident(name)) = c.peek() else {
-            return Err(c.error("S004", "a field's name is missing after `.`"));
-        };
-        c.next();
-        known(name, &place, slot_names())?;
-        path.push(name.clone());
-    }
-    if path.is_empty() {
-        return Err(
-            c.error("S004", "a slot has no value: name a word or a field, such as `.len_ctrl`")
-        );
-    }
-    Ok(path)
-}
-
-/// Refuses a name that is none of these, naming the nearest.
-fn known(
-    name: &str,
-    place: &Place,
-    names: impl Iterator<Item = &'static str>,
-) -> Result<(), Diagnostic> {
-    let mut near: Vec<(usize, &str)> = Vec::new();
-    for n in names {
-        if n == name {
-            return Ok(());
-        }
-        near.push((distance(name, n), n));
-    }
-    near.sort_unstable();
-    near.dedup();
-    let close: Vec<&str> = near.iter().filter(|n| n.0 <= 2).map(|n| n.1).take(3).collect();
-    let help = match close.as_slice() {
-        [] => format!("known: {}", near.iter().map(|n| n.1).collect::<Vec<_>>().join(", ")),
-        close => format!("did you mean {}?", close.join(" or ")),
+fn unary(input: &str, depth: Depth) -> Res<'_, Tree> {
+    let at = skip(input);
+    let Some(op) = UnOp::ALL.into_iter().find(|op| at.starts_with(op.text())) else {
+        return primary(at, depth);
     };
-    let why = format!("`{name}` stands for nothing");
-    Err(Diagnostic::new("S005", why).at(place.clone()).help(help))
+    let after = at.get(op.text().len()..).unwrap_or_default();
+    let (rest, operand) = unary(after, depth.bracket(at)?.operand(at)?)?;
+    let height = operand.height + 1;
+    bounded(height, at)?;
+    Ok((rest, Tree { expr: Expr::Unary(op, Box::new(operand.expr)), height }))
 }
+
+fn primary(input: &str, depth: Depth) -> Res<'_, Tree> {
+    match input.chars().next() {
+        Some(c) if c.is_ascii_digit() => {
+            number(input).map(|(rest, n)| (rest, Tree::leaf(Expr::Num(n))))
+        }
+        Some('$') => variable(input).map(|(rest, v)| (rest, Tree::leaf(Expr::Var(v)))),
+        Some('(') => enclosed(input, depth.bracket(input)?, ('(', ')')),
+        Some(c) if is_name(c) => named(input, depth),
+        Some(_) => {
+            let text = format!("a value should stand here, not {}", shown(input));
+            stop(Fault::new("S004", input, text))
+        }
+        None => stop(Fault::new("S004", input, "a value is missing")),
+    }
+}
+
+/// `$name`.
+pub(super) fn variable(input: &str) -> Res<'_, String> {
+    let (after, _) = char('$').parse(input)?;
+    match name(after) {
+        Ok((rest, name)) => Ok((rest, name.to_owned())),
+        Err(nom::Err::Error(_)) => {
+            stop(Fault::new("S004", input, "a variable's name is missing after `$`"))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// An expression between brackets; `depth` is the one inside.
+fn enclosed(input: &str, depth: Depth, (open, close): (char, char)) -> Res<'_, Tree> {
+    let (after, _) = char(open).parse(input)?;
+    let (rest, tree) = binary(after, depth, 0)?;
+    let rest = skip(rest);
+    match rest.strip_prefix(close) {
+        Some(rest) => Ok((rest, tree)),
+        None if rest.is_empty() => stop(Fault::new(
+            "S004",
+            input,
+            format!("the bracket is not closed: `{close}` is missing"),
+        )),
+        None => {
+            let text = format!("`{close}` should stand here, not {}", shown(rest));
+            stop(Fault::new("S004", rest, text))
+        }
+    }
+}
+
+/// What begins with a name: memory, a slot, a queue, or a plain name.
+fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
+    if let Ok((rest, queue)) = queue(input) {
+        let ring = opt(preceded(char('.'), terminated(dir, peek(char('['))))).parse(rest)?;
+        return match ring {
+            (rest, Some(dir)) => slot(rest, depth, queue, dir),
+            (rest, None) => of_queue(rest, queue),
+        };
+    }
+    let (rest, word) = name(input)?;
+    if let Some(width) = memory_width(word) {
+        if !rest.starts_with('[') {
+            let text = format!("`{word}` needs an address in `[ ]`, not {}", shown(rest));
+            return stop(Fault::new("S004", rest, text));
+        }
+        let (rest, tree) = index(rest, depth)?;
+        let (height, addr) = (tree.height + 1, Box::new(tree.expr));
+        return Ok((rest, Tree { expr: Expr::Mem { width, addr }, height }));
+    }
+    if let Ok((rest, dir)) = dir(input) {
+        return match rest.starts_with('[') {
+            true => slot(rest, depth, QueueRef::Selected, dir),
+            false => {
+                let (rest, path) = path(rest)?;
+                let head = std::iter::once((input, dir.name())).chain(path);
+                queue_path(rest, QueueRef::Selected, head.collect())
+            }
+        };
+    }
+    let has = |table: &[(&str, &str)]| table.iter().any(|p| p.0 == word);
+    let queue = QueueRef::Selected;
+    match () {
+        () if has(PROPERTIES) => Ok((rest, Tree::leaf(Expr::Name(word.to_owned())))),
+        // A plain name of a queue's property means the selected queue's.
+        () if has(RING_PROPERTIES) || has(QUEUE_PROPERTIES) => {
+            Ok((rest, Tree::leaf(Expr::Queue { queue, path: vec![word.to_owned()] })))
+        }
+        () => {
+            let fault = Fault::new("S005", input, format!("{} stands for nothing", shown(input)));
+            stop(match word.strip_prefix(['e', 'q']) {
+                Some(n) if !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()) => {
+                    fault.help("a queue is written `q0`, or `e5.q0` with its engine")
+                }
+                _ => fault.near(word, plain_names().iter().map(String::as_str)),
+            })
+        }
+    }
+}
+
+/// The width of `mem8` and its kin, in bytes.
+fn memory_width(word: &str) -> Option<u8> {
+    MEMORY.iter().find(|m| m.0 == word).map(|m| m.1)
+}
+
+/// The names of memory by width, and the width in bytes.
+pub(super) const MEMORY: [(&str, u8); 4] = [("mem8", 1), ("mem16", 2), ("mem32", 4), ("mem64", 8)];
+
+/// Every word that an expression may begin with, queues and variables aside.
+pub(super) fn plain_names() -> Vec<String> {
+    let tables = [PROPERTIES, RING_PROPERTIES, QUEUE_PROPERTIES];
+    let mut names: Vec<String> = tables.into_iter().flatten().map(|p| p.0.to_owned()).collect();
+    names.extend(Dir::BOTH.map(|d| d.name().to_owned()));
+    names.extend(MEMORY.map(|m| m.0.to_owned()));
+    names
+}
+
+/// `[ expr ]`, one level down.
+fn index(input: &str, depth: Depth) -> Res<'_, Tree> {
+    let inside = depth.bracket(input)?.operand(input)?;
+    let (rest, tree) = enclosed(input, inside, ('[', ']'))?;
+    bounded(tree.height + 1, input)?;
+    Ok((rest, tree))
+}
+
+/// A ring's direction.
+pub(super) fn dir(input: &str) -> Res<'_, Dir> {
+    let (rest, word) = name(input)?;
+    match Dir::BOTH.into_iter().find(|d| d.name() == word) {
+        Some(dir) => Ok((rest, dir)),
+        None => Err(nom::Err::Error(Fault::new("S005", input, "no ring"))),
+    }
+}
+
+/// `q3` or `e5.q3`.
+pub(super) fn queue(input: &str) -> Res<'_, QueueRef> {
+    let engine = opt(delimited(char('e'), small, char('.')));
+    let queue = delimited(char('q'), small, not(satisfy(is_name)));
+    let (rest, (engine, queue)) = (engine, queue).parse(input)?;
+    let queue = match engine {
+        Some(engine) => QueueRef::Exact(QueueId { engine, queue }),
+        None => QueueRef::Queue(queue),
+    };
+    Ok((rest, queue))
+}
+
+/// The decimal number of an engine or queue.
+fn small(input: &str) -> Res<'_, u32> {
+    let (rest, digits) = digit1(input)?;
+    match digits.parse() {
+        Ok(n) => Ok((rest, n)),
+        Err(_) => Err(nom::Err::Error(Fault::new("S005", input, "the number is too large"))),
+    }
+}
+
+/// Names after a queue or slot, each with the input that begins there.
+type Path<'a> = Vec<(&'a str, &'a str)>;
+
+/// `.name` as often as it comes.
+fn path(input: &str) -> Res<'_, Path<'_>> {
+    /// More than any path has: what is beyond is reported, not collected.
+    const LONGEST: usize = 4;
+    let (mut rest, mut out) = (input, Path::new());
+    while out.len() < LONGEST
+        && let Some(at) = rest.strip_prefix('.')
+    {
+        let Ok((next, name)) = name(at) else {
+            let text = format!("a name should stand after `.`, not {}", shown(at));
+            return stop(Fault::new("S004", at, text));
+        };
+        out.push((at, name));
+        rest = next;
+    }
+    Ok((rest, out))
+}
+
+fn names(path: Path<'_>) -> Vec<String> {
+    path.into_iter().map(|p| p.1.to_owned()).collect()
+}
+
+/// A queue's property.
+fn of_queue(input: &str, queue: QueueRef) -> Res<'_, Tree> {
+    let (rest, path) = path(input)?;
+    queue_path(rest, queue, path)
+}
+
+fn queue_path<'a>(rest: &'a str, queue: QueueRef, path: Path<'a>) -> Res<'a, Tree> {
+    let ring = path.first().is_some_and(|p| Dir::BOTH.iter().any(|d| d.name() == p.1));
+    for (i, &(at, word)) in path.iter().enumerate().skip(usize::from(ring)) {
+        if i > usize::from(ring) {
+            return stop(too_deep(at));
+        }
+        let known = queue_names(ring);
+        if !known.contains(&word) {
+            let what = if ring { "ring" } else { "queue" };
+            let text = format!("a {what} has no {}", shown(at));
+            return stop(Fault::new("S005", at, text).near(word, known));
+        }
+    }
+    Ok((rest, Tree::leaf(Expr::Queue { queue, path: names(path) })))
+}
+
+/// The names that may follow a queue, or a ring of one.
+pub(super) fn queue_names(ring: bool) -> Vec<&'static str> {
+    let of_ring = RING_PROPERTIES.iter().map(|p| p.0);
+    if ring {
+        return of_ring.collect();
+    }
+    let own = QUEUE_PROPERTIES.iter().map(|p| p.0);
+    of_ring.chain(own).chain(Dir::BOTH.map(Dir::name)).collect()
+}
+
+fn too_deep(at: &str) -> Fault {
+    Fault::new("S005", at, format!("nothing can follow here, not even {}", shown(at)))
+}
+
+/// A slot and the names after it; `input` begins with its bracket.
+fn slot(input: &str, depth: Depth, queue: QueueRef, dir: Dir) -> Res<'_, Tree> {
+    let (rest, tree) = index(input, depth)?;
+    let (rest, path) = path(rest)?;
+    let mut word = None;
+    for (i, &(at, name)) in path.iter().enumerate() {
+        if i > 0 && word.is_none() || i > 1 {
+            return stop(too_deep(at));
+        }
+        let known = slot_names(dir, word);
+        if !known.contains(&name) {
+            let what = match word {
+                Some(w) => format!("`{w}` of a {dir} slot"),
+                None => format!("a {dir} slot"),
+            };
+            let text = format!("{what} has no {}", shown(at));
+            return stop(Fault::new("S005", at, text).near(name, known));
+        }
+        word = words(dir).find(|w| *w == name);
+    }
+    let height = tree.height + 1;
+    let index = Box::new(tree.expr);
+    Ok((rest, Tree { expr: Expr::Slot { queue, dir, index, path: names(path) }, height }))
+}
+
+/// How a slot of a ring may be read.
+fn views(dir: Dir) -> &'static [View] {
+    match dir {
+        Dir::Tx => &[View::Tx, View::Meta],
+        Dir::Rx => &[View::Rx],
+    }
+}
+
+fn words(dir: Dir) -> impl Iterator<Item = &'static str> {
+    views(dir).iter().flat_map(|v| Word::of(*v)).map(|w| w.name())
+}
+
+/// The names that may follow a slot of a ring, or a word of one.
+pub(super) fn slot_names(dir: Dir, word: Option<&str>) -> Vec<&'static str> {
+    let fits = |f: &&crate::udma::Field| {
+        views(dir).iter().any(|v| f.views.has(*v)) && word.is_none_or(|w| f.word.name() == w)
+    };
+    let mut names: Vec<&str> = FIELDS.iter().filter(fits).map(|f| f.name).collect();
+    if word.is_none() {
+        names.extend(words(dir));
+        names.extend(SLOT_PROPERTIES.iter().map(|p| p.0));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -1,8 +1,10 @@
-//! The command language as text: parsing, printing, completion, help, and running scripts.
+//! The command language: text to [`Command`](crate::engine::command::Command) and back, help
+//! and completion from the table of commands, and scripts (`docs/commands.md`).
 //!
-//! All names come from `engine::command::COMMANDS` and the field table; this room only knows
-//! how they are written. Grammar: `docs/commands.md`.
+//! Nothing here reads a file: a caller of the runner hands in the text of what a script
+//! sources.
 
+mod args;
 mod command;
 mod complete;
 mod expr;
@@ -10,11 +12,11 @@ pub mod help;
 mod lex;
 mod print;
 pub mod runner;
-
 #[cfg(test)]
-mod tests;
+mod samples;
 
+pub use args::parse_loc;
 pub use command::parse_command;
-pub use complete::{Completion, complete};
+pub use complete::{Candidate, Completion, Names, complete};
 pub use expr::parse_expr;
 pub use print::print;

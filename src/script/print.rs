@@ -1,105 +1,158 @@
-//! A command as the text that reads back as it: keys are recorded as script lines.
+//! A command as the line that means it: what a key did, recorded for a script. Reading the
+//! line gives the command back (`docs/commands.md`, "Lines").
 
-use crate::engine::command::{Command, Expect, Explain, Form, Goto, Unit, Who};
-use crate::engine::session::loc_text;
+use super::command::{REVERSE, is_mark, unit_of};
+use super::lex::quote;
+use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Who};
+use crate::engine::expr::QueueRef;
+use std::fmt::Write as _;
 
-/// The line of a command.
-pub fn print(c: &Command) -> String {
-    let reverse = |back: bool, name: &str| format!("{}{name}", if back { "reverse-" } else { "" });
-    let many = |n: u64| if n == 1 { String::new() } else { format!(" {n}") };
-    let list =
-        |name: &str, n: &[u64]| n.iter().fold(name.to_owned(), |text, n| format!("{text} {n}"));
-    match c {
+/// A command as one line, from which [`parse_command`](super::parse_command) reads it back.
+pub fn print(command: &Command) -> String {
+    match command {
         Command::Step { count, unit, who, back } => {
-            let mut t = format!("{}{}", reverse(*back, "step"), many(*count));
-            let default = if *who == Who::Any { Unit::Slot } else { Unit::Event };
-            if *unit != default {
-                t = format!("{t} {}", unit.name());
+            let mut out = counted(*back, "step", *count);
+            if *unit != unit_of(*who) {
+                let _ = write!(out, " {}", unit.name());
             }
-            if *who != Who::Any {
-                t = format!("{t} {}", who.name());
+            if *who != Who::default() {
+                let _ = write!(out, " {}", who.name());
             }
-            t
+            out
         }
-        Command::Next { count, back } => format!("{}{}", reverse(*back, "next"), many(*count)),
-        Command::Continue { back } => reverse(*back, "continue"),
-        Command::Until { expr, back } => format!("{} {expr}", reverse(*back, "until")),
-        Command::Finish { back } => reverse(*back, "finish"),
-        Command::Doorbell { queue, back } => {
-            let q = queue.map(|q| format!(" {q}")).unwrap_or_default();
-            format!("{}{q}", reverse(*back, "doorbell"))
+        Command::Next { count, back } => counted(*back, "next", *count),
+        Command::Continue { back } => verb(*back, "continue"),
+        Command::Until { expr, back } => format!("{} {expr}", verb(*back, "until")),
+        Command::Finish { back } => verb(*back, "finish"),
+        Command::Doorbell { queue, back } => with_queue(verb(*back, "doorbell"), *queue),
+        Command::Goto(Goto::Mark(name)) => format!("goto {name}"),
+        Command::Goto(Goto::Event(e)) => {
+            let text = e.to_string();
+            // In brackets it is no mark's name.
+            if is_mark(&text) { format!("goto ({text})") } else { format!("goto {text}") }
         }
-        Command::Goto(Goto::Event(e)) => format!("goto {e}"),
-        Command::Goto(Goto::Mark(m)) => format!("goto {m}"),
         Command::Restart => "restart".to_owned(),
         Command::Break { loc, cond, once, after } => {
-            let mut t = format!("break {}", loc_text(loc));
+            let mut out = format!("break {loc}");
+            if let Some(cond) = cond {
+                let _ = write!(out, " if {cond}");
+            }
             if *once {
-                t.push_str(" once");
+                out.push_str(" once");
             }
             if *after > 0 {
-                t = format!("{t} after {after}");
+                let _ = write!(out, " after {after}");
             }
-            // The condition stands last: it takes all that follows.
-            cond.as_ref().map_or(t.clone(), |c| format!("{t} if {c}"))
+            out
         }
-        Command::Delete(n) => list("delete", n),
-        Command::Enable(n, on) => list(if *on { "enable" } else { "disable" }, n),
+        Command::Delete(numbers) => numbered("delete", numbers),
+        Command::Enable(numbers, true) => numbered("enable", numbers),
+        Command::Enable(numbers, false) => numbered("disable", numbers),
         Command::Print { expr, form } => match form {
+            Some(form) => format!("print/{} {expr}", letter(*form)),
             None => format!("print {expr}"),
-            Some(f) => format!("print/{} {expr}", form_letter(*f)),
         },
         Command::Examine { format, addr } => {
-            let width = match format.width {
-                1 => "b",
-                2 => "h",
-                4 => "w",
-                8 => "g",
-                _ => "",
-            };
-            let addr = addr.as_ref().map(|a| format!(" {a}")).unwrap_or_default();
-            format!("x/{}{width}{}{addr}", format.count, form_letter(format.form))
+            let mut out = format!("x/{}", examine_format(*format));
+            if let Some(addr) = addr {
+                let _ = write!(out, " {addr}");
+            }
+            out
         }
         Command::Where => "where".to_owned(),
-        Command::Info { what, queue } => {
-            let q = queue.map(|q| format!(" {q}")).unwrap_or_default();
-            format!("info {}{q}", what.name())
-        }
-        Command::Explain(Explain::Loc(l)) => format!("explain {}", loc_text(l)),
-        Command::Explain(Explain::Code(c)) => format!("explain {c}"),
-        Command::Mark(m) => format!("mark {m}"),
+        Command::Info { what, queue } => with_queue(format!("info {}", what.name()), *queue),
+        Command::Explain(Explain::Code(code)) => format!("explain {code}"),
+        Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
+        Command::Mark(name) => format!("mark {name}"),
         Command::SetVar(name, e) => format!("set ${name} = {e}"),
-        Command::Assert { expr, text } => match text {
-            None => format!("assert {expr}"),
-            Some(t) => format!("assert {expr}, \"{t}\""),
-        },
+        Command::Assert { expr, text: None } => format!("assert {expr}"),
+        Command::Assert { expr, text: Some(text) } => format!("assert {expr}, {}", quote(text)),
         Command::Expect(e) => format!("expect {}", expectation(e)),
-        Command::Echo(t) => format!("echo \"{t}\""),
-        Command::Source(f) => format!("source {f}"),
+        Command::Echo(text) if text.is_empty() => "echo".to_owned(),
+        Command::Echo(text) => format!("echo {}", bare_or_quoted(text, true)),
+        Command::Source(file) => format!("source {}", bare_or_quoted(file, false)),
         Command::Help(None) => "help".to_owned(),
-        Command::Help(Some(c)) => format!("help {c}"),
+        Command::Help(Some(name)) => format!("help {name}"),
         Command::Quit => "quit".to_owned(),
     }
 }
 
-fn form_letter(f: Form) -> char {
-    match f {
-        Form::Hex => 'x',
-        Form::Decimal => 'd',
-        Form::Binary => 't',
-        Form::Char => 'c',
-        Form::Desc => 'i',
+/// A verb in its direction.
+fn verb(back: bool, name: &str) -> String {
+    if back { format!("{REVERSE}{name}") } else { name.to_owned() }
+}
+
+fn counted(back: bool, name: &str, count: u64) -> String {
+    let mut out = verb(back, name);
+    if count != 1 {
+        let _ = write!(out, " {count}");
     }
+    out
+}
+
+fn numbered(name: &str, numbers: &[u64]) -> String {
+    numbers.iter().fold(name.to_owned(), |out, n| format!("{out} {n}"))
+}
+
+fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
+    if let Some(queue) = queue.filter(|q| *q != QueueRef::Selected) {
+        let _ = write!(out, " {queue}");
+    }
+    out
+}
+
+fn letter(form: Form) -> char {
+    Form::LETTERS.iter().find(|f| f.1 == form).map_or('x', |f| f.0)
+}
+
+fn examine_format(f: ExamineFormat) -> String {
+    let width = ExamineFormat::WIDTHS.iter().find(|w| w.1 == f.width && f.form != Form::Desc);
+    let width = width.map(|w| w.0.to_string()).unwrap_or_default();
+    format!("{}{width}{}", f.count, letter(f.form))
 }
 
 fn expectation(e: &Expect) -> String {
     match e {
         Expect::Fault(name, None) => format!("fault {name}"),
-        Expect::Fault(name, Some(l)) => format!("fault {name} at {}", loc_text(l)),
+        Expect::Fault(name, Some(loc)) => format!("fault {name} at {loc}"),
         Expect::Timeout(None) => "timeout".to_owned(),
-        Expect::Timeout(Some(b)) => format!("timeout {b}"),
-        Expect::Ret(n) => format!("ret {n}"),
+        Expect::Timeout(Some(batch)) => format!("timeout {batch}"),
+        Expect::Ret(code) => format!("ret {code}"),
         Expect::Bug => "ret BUG".to_owned(),
-        Expect::Stop(l) => format!("stop {}", loc_text(l)),
+        Expect::Stop(loc) => format!("stop {loc}"),
+    }
+}
+
+/// A text as it is where it reads back as it is, else in quotes.
+fn bare_or_quoted(text: &str, blanks: bool) -> String {
+    let special =
+        |c: char| c.is_control() || matches!(c, '"' | '#') || (c.is_ascii_whitespace() && !blanks);
+    let bare = !text.contains(special) && text.trim_ascii() == text && !text.is_empty();
+    if bare { text.to_owned() } else { quote(text) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::super::{parse_command, samples};
+    use super::*;
+    use crate::engine::command::{Unit, Who};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_printed_command_reads_back(c in samples::command()) {
+            let text = print(&c);
+            prop_assert!(!text.contains('\n'));
+            prop_assert_eq!(parse_command(&text), Ok(Some(c)), "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_record_of_keys_is_short() {
+        let step = Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: true };
+        assert_eq!(print(&step), "reverse-step");
+        let all = Command::Examine { format: ExamineFormat::default(), addr: None };
+        assert_eq!(print(&all), "x/16wx");
     }
 }

@@ -1,11 +1,70 @@
-//! Running a script against a session. All of it is read before any of it is run.
+//! Scripts: all of a script and of what it sources is read before any of it is run, then its
+//! commands are run one by one until one fails (`docs/commands.md`, "Scripts").
+//!
+//! Nothing here reads a file. A `source` is answered by the caller, who also decides what a
+//! file's name is relative to.
 
-use super::{help, parse_command};
-use crate::diag::{Diagnostic, Report};
+use super::help::help;
+use super::lex::{skip, without_comment};
+use super::parse_command;
+use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::limits::{MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
+use crate::limits::{MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The word that may head a script, with its version after it.
+pub const HEADER: &str = "dbg";
+/// The version of the command language that this build reads.
+pub const VERSION: &str = "1";
+
+/// What a command answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// What to print, line by line.
+    pub lines: Vec<String>,
+    /// The script ends here.
+    pub quit: bool,
+}
+
+/// What commands are run against.
+pub trait Target {
+    /// Runs one command to its end. `help` and `source` never come here.
+    ///
+    /// # Errors
+    /// A diagnostic; S007 and S008 say that the program under test is wrong, any other that
+    /// the script is.
+    fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic>;
+
+    /// The event at which it stands, for the place of what is wrong.
+    fn event(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Target for Session {
+    fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
+        self.execute(command).map(|o| Reply { lines: o.lines, quit: o.quit })
+    }
+
+    fn event(&self) -> Option<u64> {
+        Some(self.position())
+    }
+}
+
+/// A text that a script sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its name, for messages and to know it again: two sources with one name are the same.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Answers a `source`: the name of the script in which it stands, and the file as it is named
+/// there; or why there is no text.
+pub type Resolver<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Source, Diagnostic>;
 
 /// A line of a script that is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,61 +73,23 @@ pub struct Line {
     pub file: Arc<str>,
     /// Line number, from 1.
     pub number: u64,
+    /// Column of the command, from 1, in characters.
+    pub column: u64,
+    /// Its characters.
+    pub width: u64,
     /// What it says.
     pub command: Command,
 }
 
-/// Reads a script. `read` gives the text of a file that a `source` line names, given the name
-/// of the file in which the line stands.
-///
-/// # Errors
-/// Every mistake of every line.
-pub fn parse(
-    name: &str,
-    text: &str,
-    read: &mut dyn FnMut(&str, &str) -> Result<String, Diagnostic>,
-) -> Result<Vec<Line>, Report> {
-    let mut out = Vec::new();
-    let mut report = Report::default();
-    parse_into(name, text, read, 0, &mut out, &mut report);
-    if report.is_empty() { Ok(out) } else { Err(report) }
-}
-
-fn parse_into(
-    name: &str,
-    text: &str,
-    read: &mut dyn FnMut(&str, &str) -> Result<String, Diagnostic>,
-    depth: usize,
-    out: &mut Vec<Line>,
-    report: &mut Report,
-) {
-    if text.len() as u64 > MAX_TEXT_BYTES {
-        let d = Diagnostic::new("S009", format!("larger than {MAX_TEXT_BYTES} bytes"));
-        return report.push(d.in_file(name));
+impl Line {
+    /// A command that no text holds, such as one of the command line.
+    pub fn new(file: &str, command: Command) -> Line {
+        Line { file: file.into(), number: 1, column: 1, width: 1, command }
     }
-    let file: Arc<str> = name.into();
-    for (i, line) in text.lines().enumerate() {
-        let number = i as u64 + 1;
-        let placed = |mut d: Diagnostic| {
-            d.place.line = Some(number);
-            d.in_file(name)
-        };
-        match parse_command(line) {
-            Ok(None) => {}
-            Ok(Some(Command::Source(path))) => {
-                if depth + 1 >= MAX_SOURCE_DEPTH {
-                    let why = format!("`source` nested deeper than {MAX_SOURCE_DEPTH}");
-                    report.push(placed(Diagnostic::new("S009", why)));
-                    return;
-                }
-                match read(name, &path) {
-                    Ok(text) => parse_into(&path, &text, read, depth + 1, out, report),
-                    Err(d) => report.push(placed(d)),
-                }
-            }
-            Ok(Some(command)) => out.push(Line { file: file.clone(), number, command }),
-            Err(d) => report.push(placed(d)),
-        }
+
+    /// Where it stands.
+    pub fn place(&self) -> Place {
+        Place::text(self.number, self.column, self.width).in_file(&self.file)
     }
 }
 
@@ -83,24 +104,46 @@ pub enum End {
     Wrong(Box<Diagnostic>),
 }
 
-/// Runs the lines; `say` gets each line of output as it comes.
-pub fn run(session: &mut Session, lines: &[Line], say: &mut dyn FnMut(&str)) -> End {
+/// Reads a script and all that it sources: the lines to run, in order, what is sourced in its
+/// place.
+///
+/// # Errors
+/// Everything that is wrong with any of its lines, and S009 for what cannot be sourced.
+pub fn parse(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Vec<Line>, Report> {
+    let mut reader =
+        Reader { resolve, parsed: BTreeMap::new(), report: Report::default(), bytes: 0 };
+    let root: Arc<str> = name.into();
+    reader.parse(&root, text);
+    let mut waiting = vec![root.clone()];
+    while let Some(file) = waiting.pop() {
+        waiting.extend(reader.load_sources(&file));
+    }
+    let mut out = Vec::new();
+    if !reader.report.has_errors() {
+        reader.expand(&root, &mut Vec::new(), &mut out);
+    }
+    if reader.report.has_errors() { Err(reader.report) } else { Ok(out) }
+}
+
+/// Runs lines until their end, a `quit`, or the first that fails; `say` gets each line of
+/// output as it comes.
+pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -> End {
     for line in lines {
-        if let Command::Help(name) = &line.command {
-            help::help(name.as_deref()).iter().for_each(|l| say(l));
-            continue;
-        }
-        match session.execute(&line.command) {
-            Ok(outcome) => {
-                outcome.lines.iter().for_each(|l| say(l));
-                if outcome.quit {
+        let reply = match &line.command {
+            // What is sourced follows.
+            Command::Source(_) => continue,
+            Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), quit: false }),
+            command => target.run(command),
+        };
+        match reply {
+            Ok(reply) => {
+                reply.lines.iter().for_each(|l| say(l));
+                if reply.quit {
                     break;
                 }
             }
-            Err(mut d) => {
-                d.place.line = Some(line.number);
-                d.place.event = Some(session.position());
-                let d = d.in_file(&line.file);
+            Err(d) => {
+                let d = placed(d, line, target.event());
                 let failed = matches!(d.code, "S007" | "S008");
                 return if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) };
             }
@@ -108,3 +151,157 @@ pub fn run(session: &mut Session, lines: &[Line], say: &mut dyn FnMut(&str)) -> 
     }
     End::Done
 }
+
+/// A finding at the line that made it; what else its place tells is kept.
+fn placed(mut d: Diagnostic, line: &Line, event: Option<u64>) -> Diagnostic {
+    let Place { offset, slot, event: own, .. } = d.place;
+    d.place = Place { offset, slot, event: own.or(event), ..line.place() };
+    d
+}
+
+/// A line, and what it sources once that is known.
+#[derive(Clone)]
+struct Read {
+    line: Line,
+    source: Option<Arc<str>>,
+}
+
+struct Reader<'a> {
+    resolve: Resolver<'a>,
+    /// Every text by its name, read once however often it is sourced.
+    parsed: BTreeMap<Arc<str>, Vec<Read>>,
+    report: Report,
+    /// Bytes of all texts.
+    bytes: u64,
+}
+
+impl Reader<'_> {
+    fn parse(&mut self, file: &Arc<str>, text: &str) {
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
+        let mut lines = Vec::new();
+        if self.bytes > MAX_TEXT_BYTES {
+            let message = format!("the script has more than {MAX_TEXT_BYTES} bytes");
+            self.report.push(Diagnostic::new("S009", message).in_file(file));
+        } else {
+            let mut head = true;
+            for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+                self.line(file, number, line, &mut head, &mut lines);
+            }
+        }
+        self.parsed.insert(file.clone(), lines);
+    }
+
+    /// Reads one line; `head` says that nothing but comments came before it.
+    fn line(
+        &mut self,
+        file: &Arc<str>,
+        number: u64,
+        line: &str,
+        head: &mut bool,
+        out: &mut Vec<Read>,
+    ) {
+        let text = skip(without_comment(line));
+        let before = line.len() - skip(line).len();
+        let column = line.get(..before).map_or(0, |s| s.chars().count() as u64) + 1;
+        let width = text.trim_ascii_end().chars().count() as u64;
+        if !text.is_empty() && std::mem::take(head) && is_header(text) {
+            if let Some(version) = other_version(text) {
+                let message = format!("version {version} of the command language is not known");
+                let place = Place::text(number, column, width).in_file(file);
+                let d = Diagnostic::new("S009", message).at(place);
+                self.report.push(d.help(format!("this build reads `{HEADER} {VERSION}`")));
+            }
+            return;
+        }
+        match parse_command(line) {
+            Ok(None) => {}
+            Ok(Some(command)) => {
+                let line = Line { file: file.clone(), number, column, width, command };
+                out.push(Read { line, source: None });
+            }
+            Err(all) => {
+                for mut d in all {
+                    d.place.line = Some(number);
+                    self.report.push(d.in_file(file));
+                }
+            }
+        }
+    }
+
+    /// Fetches what a script sources; the names of the texts that are new.
+    fn load_sources(&mut self, file: &Arc<str>) -> Vec<Arc<str>> {
+        let mut lines = self.parsed.get_mut(file).map(std::mem::take).unwrap_or_default();
+        let mut fresh = Vec::new();
+        // A file is asked for once, however often it is named.
+        let mut known: BTreeMap<&str, Arc<str>> = BTreeMap::new();
+        for Read { line, source } in &mut lines {
+            let Command::Source(wanted) = &line.command else { continue };
+            if let Some(name) = known.get(wanted.as_str()) {
+                *source = Some(name.clone());
+                continue;
+            }
+            match (self.resolve)(file, wanted) {
+                Ok(Source { name, text }) => {
+                    let name: Arc<str> = name.into();
+                    if !self.parsed.contains_key(&name) {
+                        self.parse(&name, &text);
+                        fresh.push(name.clone());
+                    }
+                    known.insert(wanted, name.clone());
+                    *source = Some(name);
+                }
+                Err(d) => self.report.push(placed(d, line, None)),
+            }
+        }
+        self.parsed.insert(file.clone(), lines);
+        fresh
+    }
+
+    /// Puts the commands of a text and of what it sources in a row.
+    fn expand(&mut self, file: &Arc<str>, above: &mut Vec<Arc<str>>, out: &mut Vec<Line>) {
+        above.push(file.clone());
+        let lines = self.parsed.get(file).cloned().unwrap_or_default();
+        for Read { line, source } in lines {
+            let refuse = |message: String| Diagnostic::new("S009", message).at(line.place());
+            let wrong = match &source {
+                Some(name) if above.contains(name) => {
+                    Some(refuse(format!("`{name}` sources itself")))
+                }
+                Some(_) if above.len() > MAX_SOURCE_DEPTH => {
+                    Some(refuse(format!("`source` is nested deeper than {MAX_SOURCE_DEPTH}")))
+                }
+                _ if out.len() >= MAX_SCRIPT_COMMANDS => {
+                    Some(refuse(format!("the script has more than {MAX_SCRIPT_COMMANDS} commands")))
+                }
+                _ => None,
+            };
+            if let Some(d) = wrong {
+                self.report.push(d);
+                break;
+            }
+            // A `source` stays in the row, so that endless sourcing of nothing is counted.
+            out.push(line);
+            if let Some(name) = source {
+                self.expand(&name, above, out);
+            }
+            if self.report.has_errors() {
+                break;
+            }
+        }
+        above.pop();
+    }
+}
+
+fn is_header(text: &str) -> bool {
+    text.split_ascii_whitespace().next() == Some(HEADER)
+}
+
+/// What stands after the header word, where it is not this version.
+fn other_version(text: &str) -> Option<&str> {
+    let after = text.trim_ascii().strip_prefix(HEADER)?.trim_ascii();
+    (!after.is_empty() && after != VERSION).then_some(after)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -341,17 +341,7 @@ impl Model {
             self.popup = Some((Popup::Help, 0));
             return;
         };
-        match crate::engine::command::find(name) {
-            Ok(c) => {
-                let mut lines = vec![format!("{} {}", c.name, c.usage), c.summary.to_owned()];
-                lines.extend((!c.detail.is_empty()).then(|| c.detail.to_owned()));
-                if !c.aliases.is_empty() {
-                    lines.push(format!("short: {}", c.aliases.join(", ")));
-                }
-                self.popup = Some((Popup::Output(lines), 0));
-            }
-            Err(_) => self.refuse(Diagnostic::new("S001", format!("no command `{name}`"))),
-        }
+        self.popup = Some((Popup::Output(crate::script::help::help(Some(name))), 0));
     }
 
     /// Keeps a line of the command line.

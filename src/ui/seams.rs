@@ -12,15 +12,23 @@ use crate::udma::{Desc, Dir, Generation, describe};
 /// # Errors
 /// As [`script::parse_command`]; an empty line is refused too.
 pub fn parse(line: &str) -> Result<Command, Diagnostic> {
-    script::parse_command(line)?
-        .ok_or_else(|| Diagnostic::new("S001", "there is no command").at(Place::text(1, 1, 1)))
+    let none = || Diagnostic::new("S001", "there is no command").at(Place::text(1, 1, 1));
+    match script::parse_command(line) {
+        Ok(command) => command.ok_or_else(none),
+        // The line has room for one; the next shows when this one is mended.
+        Err(all) => Err(all.into_iter().next().unwrap_or_else(none)),
+    }
 }
 
 /// What the end of an unfinished line could become, and from which byte on.
-pub fn complete(session: &Session, line: &str) -> script::Completion {
-    let marks: Vec<String> = session.marks().keys().cloned().collect();
-    let queues: Vec<String> = session.program().queues.iter().map(|q| q.id.to_string()).collect();
-    script::complete(line, &marks, &queues)
+pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
+    let names = script::Names {
+        marks: session.marks().keys().cloned().collect(),
+        vars: session.vars().keys().cloned().collect(),
+        queues: session.program().queues.iter().map(|q| q.id).collect(),
+    };
+    let found = script::complete(line, line.len(), &names);
+    (found.range.start, found.candidates.into_iter().map(|c| c.text).collect())
 }
 
 /// A descriptor in one sentence.

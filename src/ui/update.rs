@@ -7,7 +7,6 @@ use super::rows::Hit;
 use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
-use crate::script;
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use tui_input::{Input, InputRequest};
@@ -358,8 +357,7 @@ fn history(model: &mut Model, n: i64) {
 fn complete(model: &mut Model) {
     let Some(line) = &mut model.line else { return };
     let text = line.input.value().to_owned();
-    let script::Completion { from: start, candidates: found } =
-        seams::complete(&model.session, &text);
+    let (start, found) = seams::complete(&model.session, &text);
     // As far as all candidates agree.
     let common = found.iter().skip(1).fold(found.first().cloned().unwrap_or_default(), |c, f| {
         c.chars().zip(f.chars()).take_while(|(a, b)| a == b).map(|p| p.0).collect()

@@ -3,10 +3,11 @@
 
 pub mod table;
 
-pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find};
+pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, nearest};
 
 use super::expr::{Expr, QueueRef};
 use crate::udma::Dir;
+use std::fmt;
 
 /// How far a step goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -95,6 +96,27 @@ pub enum Loc {
     Fault,
     /// `event N`.
     Event(u64),
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loc::Slots { queue, dir, first, last } => {
+                let dot = if *queue == QueueRef::Selected { "" } else { "." };
+                write!(f, "{queue}{dot}{dir}[{first}")?;
+                if first != last {
+                    write!(f, ":{last}")?;
+                }
+                f.write_str("]")
+            }
+            Loc::Batch(n) => write!(f, "batch {n}"),
+            Loc::Addr(a) => write!(f, "{a:#x}"),
+            Loc::Marker => f.write_str("marker"),
+            Loc::Doorbell => f.write_str("doorbell"),
+            Loc::Fault => f.write_str("fault"),
+            Loc::Event(n) => write!(f, "event {n}"),
+        }
+    }
 }
 
 /// Where `goto` goes.
@@ -186,6 +208,22 @@ pub enum Form {
     Char,
     /// `i`: descriptors, as an instruction listing does.
     Desc,
+}
+
+impl Form {
+    /// All forms and the letter of each.
+    pub const LETTERS: [(char, Form); 5] = [
+        ('x', Form::Hex),
+        ('d', Form::Decimal),
+        ('t', Form::Binary),
+        ('c', Form::Char),
+        ('i', Form::Desc),
+    ];
+}
+
+impl ExamineFormat {
+    /// Widths in bytes and the letter of each; descriptors have a form instead.
+    pub const WIDTHS: [(char, u8); 4] = [('b', 1), ('h', 2), ('w', 4), ('g', 8)];
 }
 
 /// What a script expects to have happened.

@@ -80,6 +80,7 @@ const WHO: &[&str] = &["any", "host", "engine", "seq"];
 const INFOS: &[&str] =
     &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
 const fn spec(
     (name, aliases): (&'static str, &'static [&'static str]),
@@ -101,7 +102,7 @@ pub static COMMANDS: &[CommandSpec] = &[
             &[Arg::Number, Arg::Words(UNITS), Arg::Words(WHO)],
         ),
         "go forward by N units",
-        "Without a unit: slots, that is the retirement of the next pair of the selected queue. With an agent only its events count.",
+        "Without a unit: slots, that is the retirement of the next pair of the selected queue. With an agent only its events count, and without a unit each of them.",
     ),
     spec(
         ("reverse-step", &["rs", "back"]),
@@ -185,14 +186,14 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("break", &["b"]),
         Group::Stop,
-        ("LOC [if EXPR] [once] [after N]", &[Arg::Loc]),
+        ("LOC [if EXPR] [once] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
         "stop at a slot, batch, address, doorbell, marker, fault or event",
         "A slot stops at each event that touches it: staged, fetched, read, visible, retired. An address stops at each access. `after N` passes over the first N hits.",
     ),
     spec(
         ("tbreak", &["tb"]),
         Group::Stop,
-        ("LOC [if EXPR]", &[Arg::Loc]),
+        ("LOC [if EXPR] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
         "a breakpoint that is deleted at its first hit",
         "",
     ),
@@ -312,15 +313,24 @@ pub fn find(name: &str) -> Result<&'static CommandSpec, NameError> {
     let fit: Vec<_> = COMMANDS.iter().filter(|c| c.name.starts_with(name)).collect();
     match fit.as_slice() {
         [one] => Ok(one),
-        [] => {
-            let mut near: Vec<_> =
-                COMMANDS.iter().map(|c| (distance(name, c.name), c.name)).collect();
-            near.sort_unstable();
-            let near = near.into_iter().filter(|(d, _)| *d <= 2).map(|(_, n)| n).take(3);
-            Err(NameError::Unknown(near.collect()))
-        }
+        [] => Err(NameError::Unknown(nearest(name, COMMANDS.iter().map(|c| c.name)))),
         many => Err(NameError::Ambiguous(many.iter().map(|c| c.name).collect())),
     }
+}
+
+/// The known words that `name` is probably a misspelling of: the nearest, at most three.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    /// No word of the language is longer, and neither is a misspelling of one.
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return Vec::new();
+    }
+    let most = 2.min(name.chars().count().saturating_sub(1));
+    let mut near: Vec<_> = known.into_iter().map(|k| (distance(name, k), k)).collect();
+    near.sort_unstable();
+    near.dedup();
+    let least = near.first().map_or(0, |n| n.0);
+    near.into_iter().filter(|(d, _)| *d == least && *d <= most).map(|(_, k)| k).take(3).collect()
 }
 
 /// Edits between two words, for suggestions.

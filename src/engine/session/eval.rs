@@ -4,7 +4,9 @@
 use super::Session;
 use crate::diag::Diagnostic;
 use crate::engine::command::distance;
-use crate::engine::expr::{BinOp, Expr, QueueRef, UnOp};
+use crate::engine::expr::{
+    BinOp, Expr, PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
+};
 use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::engine::ring::{Machine, Ret, life};
@@ -42,38 +44,6 @@ impl EvalError {
         }
     }
 }
-
-/// Properties of a session by plain name, with what each is.
-pub const PROPERTIES: &[(&str, &str)] = &[
-    ("event", "number of the position's event"),
-    ("end", "number of the last event; an error until a run came there"),
-    ("time", "virtual time, microseconds"),
-    ("marker", "the marker word that the selected queue's newest batch polls"),
-    ("batch", "the batch of the newest event"),
-    ("phase", "the host's phase: 1 stage, 2 trigger, 3 doorbell, 4 poll, 5 ack"),
-    ("ret", "what the last call returned"),
-    ("faults", "causes recorded so far"),
-    ("findings", "findings so far"),
-    ("timeouts", "batches that timed out so far"),
-];
-
-/// Properties of a ring, `q0.tx.NAME`; without a direction they are the Tx ring's.
-pub const RING_PROPERTIES: &[(&str, &str)] = &[
-    ("size", "slots"),
-    ("free", "free slots; of a queue: the smaller count of its two rings"),
-    ("next_desc_idx", "producer cursor"),
-    ("next_cdesc_idx", "ack cursor"),
-    ("desc_ring_id", "phase of the next slot taken"),
-    ("head", "head register's index"),
-    ("tail", "tail register's index"),
-    ("staged", "descriptors written since initialisation"),
-    ("posted", "descriptors posted by doorbells"),
-    ("fetched", "descriptors fetched"),
-    ("visible", "descriptors whose bytes are visible"),
-    ("retired", "descriptors retired"),
-    ("acked", "descriptors acked"),
-    ("base", "address of slot 0"),
-];
 
 /// The queue that a reference means.
 ///
@@ -256,7 +226,7 @@ impl Eval<'_> {
 fn slot_names(view: crate::udma::View) -> impl Iterator<Item = &'static str> {
     let words = Word::of(view).iter().map(|w| w.name());
     let fields = field::FIELDS.iter().filter(move |f| f.views.has(view)).map(|f| f.name);
-    words.chain(fields).chain(["addr", "life"])
+    words.chain(fields).chain(SLOT_PROPERTIES.iter().map(|p| p.0))
 }
 
 fn list(names: &[String]) -> String {

@@ -11,7 +11,8 @@ mod moves;
 mod stops;
 mod timeline;
 
-pub use eval::{EvalError, PROPERTIES, RING_PROPERTIES, eval, queue_of};
+pub use super::expr::{PROPERTIES, RING_PROPERTIES};
+pub use eval::{EvalError, eval, queue_of};
 pub use look::describe_event;
 pub use moves::Progress;
 pub use stops::{Stop, loc_text, touches};

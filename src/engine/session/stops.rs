@@ -53,23 +53,7 @@ impl Stop {
 
 /// A place as commands write it.
 pub fn loc_text(loc: &Loc) -> String {
-    match loc {
-        Loc::Slots { queue, dir, first, last } => {
-            let queue = queue.to_string();
-            let dot = if queue.is_empty() { "" } else { "." };
-            if first == last {
-                format!("{queue}{dot}{dir}[{first}]")
-            } else {
-                format!("{queue}{dot}{dir}[{first}:{last}]")
-            }
-        }
-        Loc::Batch(n) => format!("batch {n}"),
-        Loc::Addr(a) => format!("{a:#x}"),
-        Loc::Marker => "marker".to_owned(),
-        Loc::Doorbell => "doorbell".to_owned(),
-        Loc::Fault => "fault".to_owned(),
-        Loc::Event(n) => format!("event {n}"),
-    }
+    loc.to_string()
 }
 
 /// Whether the event is a doorbell to stop after: the TX write, or the RX write where TX is

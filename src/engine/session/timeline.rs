@@ -1,14 +1,14 @@
 //! The run as a line of events: checkpoints, and going anywhere on it.
 //!
 //! A checkpoint is a copy of the state; memory and findings are shared between copies, so one
-//! costs a few hundred bytes a queue. Checkpoints lie a fixed number of events apart; when
+//! costs a few hundred bytes a queue, and a copy of the whole line costs nothing. Checkpoints lie a fixed number of events apart; when
 //! there are too many every second one goes and the distance doubles. Going to an event costs
 //! at most that distance, whichever way.
 
 use crate::engine::program::Program;
 use crate::engine::ring::{Event, Machine, Step};
 use crate::limits::MAX_CHECKPOINTS;
-use std::collections::BTreeMap;
+use imbl::OrdMap;
 use std::sync::Arc;
 
 /// Events between checkpoints at first.
@@ -19,7 +19,7 @@ const FIRST_DISTANCE: u64 = 64;
 pub struct Timeline {
     program: Arc<Program>,
     start: Machine,
-    checkpoints: BTreeMap<u64, Machine>,
+    checkpoints: OrdMap<u64, Machine>,
     distance: u64,
     end: Option<u64>,
 }
@@ -28,13 +28,7 @@ impl Timeline {
     /// The line of a program, nothing of it run yet.
     pub fn new(program: Arc<Program>) -> Timeline {
         let start = Machine::new(&program);
-        Timeline {
-            program,
-            start,
-            checkpoints: BTreeMap::new(),
-            distance: FIRST_DISTANCE,
-            end: None,
-        }
+        Timeline { program, start, checkpoints: OrdMap::new(), distance: FIRST_DISTANCE, end: None }
     }
 
     /// The program.
@@ -65,7 +59,8 @@ impl Timeline {
             if self.checkpoints.len() > MAX_CHECKPOINTS {
                 self.distance *= 2;
                 let distance = self.distance;
-                self.checkpoints.retain(|n, _| n.is_multiple_of(distance));
+                let kept = self.checkpoints.iter().filter(|(n, _)| n.is_multiple_of(distance));
+                self.checkpoints = kept.map(|(n, m)| (*n, m.clone())).collect();
             }
         }
         step

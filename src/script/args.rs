@@ -1,0 +1,305 @@
+//! The arguments of one command as they are taken from its line, and the kinds that several
+//! verbs share: words of a list, places, queues (`docs/commands.md`, "Places").
+
+use super::expr::{dir, expr, leftover, queue};
+use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
+use crate::diag::Diagnostic;
+use crate::engine::command::{CommandSpec, Loc, nearest};
+use crate::engine::expr::{Expr, QueueRef};
+use crate::limits::MAX_SAME_CODE;
+use nom::Parser;
+use nom::character::complete::char;
+use nom::combinator::opt;
+use nom::sequence::terminated;
+
+/// What is left of a command's line.
+pub(super) struct Args<'a> {
+    /// The rest, blanks in front included.
+    pub rest: &'a str,
+    /// The verb goes backwards.
+    pub back: bool,
+    /// The command.
+    pub spec: &'static CommandSpec,
+    /// What is wrong although parsing could go on.
+    faults: Vec<Fault>,
+}
+
+impl<'a> Args<'a> {
+    pub fn new(rest: &'a str, back: bool, spec: &'static CommandSpec) -> Args<'a> {
+        Args { rest, back, spec, faults: Vec::new() }
+    }
+
+    /// Keeps a fault and goes on; beyond a bound they are dropped.
+    pub fn keep(&mut self, fault: Fault) {
+        if self.faults.len() < MAX_SAME_CODE {
+            self.faults.push(fault);
+        }
+    }
+
+    /// Everything that was wrong, or nothing.
+    pub fn into_faults(self) -> Vec<Fault> {
+        self.faults
+    }
+
+    /// Whether nothing but blanks is left.
+    pub fn at_end(&self) -> bool {
+        skip(self.rest).is_empty()
+    }
+
+    /// The next argument up to a blank, not taken; empty at the end.
+    pub fn peek(&self) -> &'a str {
+        let rest = skip(self.rest);
+        rest.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default()
+    }
+
+    /// Takes the next argument up to a blank.
+    pub fn word(&mut self) -> Option<&'a str> {
+        let word = self.peek();
+        if word.is_empty() {
+            return None;
+        }
+        self.rest = skip(self.rest).get(word.len()..).unwrap_or_default();
+        Some(word)
+    }
+
+    /// Takes the next argument if it is this one.
+    pub fn eat(&mut self, word: &str) -> bool {
+        let hit = self.peek() == word;
+        if hit {
+            self.word();
+        }
+        hit
+    }
+
+    /// A fault about the next argument, all of it.
+    pub fn wrong(&self, message: impl Into<String>) -> Fault {
+        Fault::new("S003", skip(self.rest), message).wide(self.peek().len())
+    }
+
+    /// What the next argument should have been.
+    pub fn missing(&self, what: &str) -> Fault {
+        if self.at_end() {
+            return Fault::new("S003", "", format!("{what} is missing"));
+        }
+        self.wrong(format!("{what} should stand here, not {}", shown(skip(self.rest))))
+    }
+
+    /// Takes what `parser` takes, blanks in front aside.
+    pub fn take<T>(&mut self, mut parser: impl FnMut(&'a str) -> Res<'a, T>) -> Result<T, Fault> {
+        match parser(skip(self.rest)) {
+            Ok((rest, value)) => {
+                self.rest = rest;
+                Ok(value)
+            }
+            Err(e) => Err(fault_of(e, self.rest)),
+        }
+    }
+
+    /// A number that ends with its word.
+    pub fn number(&mut self, what: &str) -> Result<u64, Fault> {
+        let digit = self.peek().starts_with(|c: char| c.is_ascii_digit());
+        if !digit {
+            return Err(self.missing(what));
+        }
+        let n = self.take(number)?;
+        self.blank()?;
+        Ok(n)
+    }
+
+    /// A number of at least 1, or 1 where no argument is left.
+    pub fn count(&mut self) -> Result<u64, Fault> {
+        if self.at_end() {
+            return Ok(1);
+        }
+        let zero = self.wrong("0 times is not at all");
+        match self.number("a number")? {
+            0 => Err(zero.help("a count is at least 1")),
+            n => Ok(n),
+        }
+    }
+
+    /// An expression.
+    pub fn expr(&mut self) -> Result<Expr, Fault> {
+        if self.at_end() {
+            return Err(self.missing("an expression"));
+        }
+        self.take(expr)
+    }
+
+    /// An expression that ends the line.
+    pub fn last_expr(&mut self) -> Result<Expr, Fault> {
+        let e = self.expr()?;
+        leftover(self.rest).map_or(Ok(e), Err)
+    }
+
+    /// A text in quotes.
+    pub fn quoted(&mut self) -> Result<String, Fault> {
+        self.take(quoted)
+    }
+
+    /// A queue.
+    pub fn queue(&mut self) -> Result<QueueRef, Fault> {
+        let wrong = self.missing("a queue").help("a queue is written `q0` or `e5.q0`");
+        let found = self.take(queue).map_err(|_| wrong)?;
+        self.blank()?;
+        Ok(found)
+    }
+
+    /// A place.
+    pub fn loc(&mut self) -> Result<Loc, Fault> {
+        if self.at_end() {
+            return Err(self.missing("a place").help(PLACES));
+        }
+        let loc = self.take(loc)?;
+        self.blank()?;
+        Ok(loc)
+    }
+
+    /// One of `words`, or an unambiguous beginning of one, by its index.
+    pub fn choose(&mut self, what: &str, words: &[&str]) -> Result<usize, Fault> {
+        match choose(self.peek(), words) {
+            Ok(i) => {
+                self.word();
+                Ok(i)
+            }
+            Err(_) if self.at_end() => {
+                Err(self.missing(what).help(format!("one of {}", words.join(", "))))
+            }
+            Err(Choice::Several(fit)) => {
+                let text = format!("{} may be {}", shown(skip(self.rest)), fit.join(" or "));
+                Err(self.wrong(text))
+            }
+            Err(Choice::None(near)) => {
+                let help = match near.as_slice() {
+                    [] => format!("one of {}", words.join(", ")),
+                    near => did_you_mean(near),
+                };
+                Err(self.wrong(format!("{} is not {what}", shown(skip(self.rest)))).help(help))
+            }
+        }
+    }
+
+    /// Asks for a blank or the end.
+    fn blank(&self) -> Result<(), Fault> {
+        if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_ascii_whitespace()) {
+            return Ok(());
+        }
+        Err(self.wrong(format!("{} is not expected here", shown(self.rest))))
+    }
+}
+
+/// Why a word chooses nothing.
+enum Choice<'k> {
+    Several(Vec<&'k str>),
+    None(Vec<&'k str>),
+}
+
+fn choose<'k>(word: &str, words: &[&'k str]) -> Result<usize, Choice<'k>> {
+    if let Some(i) = words.iter().position(|w| *w == word) {
+        return Ok(i);
+    }
+    let fit: Vec<usize> = (0..words.len())
+        .filter(|i| !word.is_empty() && words.get(*i).is_some_and(|w| w.starts_with(word)))
+        .collect();
+    match fit.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Choice::None(nearest(word, words.iter().copied()))),
+        many => Err(Choice::Several(many.iter().filter_map(|i| words.get(*i).copied()).collect())),
+    }
+}
+
+/// The places there are, as advice.
+const PLACES: &str =
+    "places: tx[3], q0.rx[17], tx[3:9], batch 2, event 40, an address, marker, doorbell, fault";
+
+/// Places that are one word.
+pub(super) const PLACE_WORDS: [Loc; 3] = [Loc::Marker, Loc::Doorbell, Loc::Fault];
+
+/// A place that is a word and a number.
+type Numbered = (&'static str, fn(u64) -> Loc);
+
+/// Places that are a word and a number.
+pub(super) const NUMBERED_PLACES: [Numbered; 2] = [("batch", Loc::Batch), ("event", Loc::Event)];
+
+/// Reads a whole text as a place.
+///
+/// # Errors
+/// S003 with column and width.
+pub fn parse_loc(text: &str) -> Result<Loc, Diagnostic> {
+    let fault = match loc(skip(text)) {
+        Ok((rest, loc)) if skip(rest).is_empty() => return Ok(loc),
+        Ok((rest, _)) => {
+            let rest = skip(rest);
+            Fault::new("S003", rest, format!("{} does not belong to the place", shown(rest)))
+        }
+        Err(e) => fault_of(e, text),
+    };
+    Err(fault.diagnostic(text))
+}
+
+/// A place at the start of `input`.
+pub(super) fn loc(input: &str) -> Res<'_, Loc> {
+    if input.starts_with(|c: char| c.is_ascii_digit()) {
+        return number(input).map(|(rest, n)| (rest, Loc::Addr(n)));
+    }
+    let (rest, queue) = opt(terminated(queue, char('.'))).parse(input)?;
+    if let Ok((after, dir)) = dir(rest) {
+        let (rest, (first, last)) = range(after)?;
+        let queue = queue.unwrap_or_default();
+        return Ok((rest, Loc::Slots { queue, dir, first, last }));
+    }
+    if queue.is_some() {
+        let text = format!("`tx[..]` or `rx[..]` should stand here, not {}", shown(rest));
+        return stop(Fault::new("S003", rest, text));
+    }
+    let unknown = || Fault::new("S003", input, format!("{} is no place", shown(input)));
+    let Ok((rest, word)) = name(input) else { return stop(unknown().help(PLACES)) };
+    if let Some(place) = PLACE_WORDS.into_iter().find(|p| p.to_string() == word) {
+        return Ok((rest, place));
+    }
+    if let Some((_, make)) = NUMBERED_PLACES.into_iter().find(|p| p.0 == word) {
+        let rest = skip(rest);
+        if !rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let text = format!("a number should stand after `{word}`, not {}", shown(rest));
+            return stop(Fault::new("S003", rest, text));
+        }
+        return number(rest).map(|(rest, n)| (rest, make(n)));
+    }
+    let near = place_words();
+    let near = nearest(word, near.iter().map(String::as_str));
+    let help = if near.is_empty() { PLACES.to_owned() } else { did_you_mean(&near) };
+    stop(unknown().help(help))
+}
+
+/// The words that a place may begin with, queues aside.
+pub(super) fn place_words() -> Vec<String> {
+    let rings = crate::udma::Dir::BOTH.map(|d| d.name().to_owned());
+    let words = PLACE_WORDS.map(|p| p.to_string());
+    rings.into_iter().chain(words).chain(NUMBERED_PLACES.map(|p| p.0.to_owned())).collect()
+}
+
+/// `[3]` or `[3:9]`, both ends included.
+fn range(input: &str) -> Res<'_, (u64, u64)> {
+    let expected = |what: &str, rest| {
+        Fault::new("S003", rest, format!("{what} should stand here, not {}", shown(rest)))
+    };
+    let index = |input| {
+        let input = skip(input);
+        match number(input) {
+            Err(nom::Err::Error(_)) => stop(expected("a slot's number", input)),
+            other => other.map(|(rest, n)| (skip(rest), n)),
+        }
+    };
+    let Some(after) = input.strip_prefix('[') else { return stop(expected("`[`", input)) };
+    let (rest, first) = index(after)?;
+    let (rest, last) = match rest.strip_prefix(':') {
+        Some(rest) => index(rest)?,
+        None => (rest, first),
+    };
+    let Some(end) = rest.strip_prefix(']') else { return stop(expected("`]`", rest)) };
+    if last < first {
+        let text = format!("the range ends at {last}, before its start {first}");
+        return stop(Fault::new("S003", after, text).wide(after.len() - rest.len()));
+    }
+    Ok((end, (first, last)))
+}
