@@ -250,10 +250,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_keys_clicks_or_sizes_break_the_screen(
-        which in 0usize..6,
+        which in 0usize..7,
         messages in proptest::collection::vec(arbitrary_message(), 1..60),
     ) {
-        let p = [one_copy, wrap64, faulting, stalled, two_queues, odd][which]();
+        let p = [one_copy, wrap64, faulting, stalled, two_queues, odd, one_direction][which]();
         let mut m = model(p, "some\u{1b}[2Jname", (80, 24));
         for message in messages {
             update_all(&mut m, message);

@@ -92,6 +92,13 @@ fn descriptors_that_are_not_plain_copies() {
 }
 
 #[test]
+fn a_ring_without_its_other_direction_can_be_browsed() {
+    let mut m = model(one_direction(), "odd.tx.bin", (160, 45));
+    keys(&mut m, "<Down>s");
+    insta::assert_snapshot!("one_direction_160x45", styled(&draw(&m)));
+}
+
+#[test]
 fn small_screens_keep_what_matters() {
     for size in [(60, 20), (40, 10), (20, 5), (10, 3), (1, 1)] {
         let mut m = at(size, &MOMENTS[1]);

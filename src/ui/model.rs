@@ -9,6 +9,7 @@ use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Progress, Session, queue_of};
+use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
 use tui_input::Input;
@@ -78,8 +79,8 @@ pub struct Said {
 /// What changes the marker's polled word next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkerNews {
-    /// This event.
-    By(Event),
+    /// This event; whether it makes it the marker that is waited for.
+    By(Event, bool),
     /// Nothing within so many events.
     NotWithin(u64),
     /// Nothing up to the end of the run.
@@ -409,6 +410,10 @@ impl Model {
         self.event_cursor = self.event_cursor.min(self.session.end().unwrap_or(u64::MAX));
         // Event 0, the start, has no line of its own.
         let cursor = self.event_cursor.max(1);
+        if rows != self.derived.window.1 && self.derived.areas.pane(Pane::Events).is_some() {
+            // Another size: what led here stays in sight.
+            self.event_top = cursor.saturating_sub(rows * 2 / 3).max(1);
+        }
         if cursor < self.event_top {
             self.event_top = cursor;
         } else if cursor >= self.event_top + rows {
@@ -427,7 +432,7 @@ impl Model {
         let queue = self.queue();
         let (from, of, news) = self.derived.marker;
         let holds = match news {
-            MarkerNews::By(e) => from <= here && here < e.n,
+            MarkerNews::By(e, _) => from <= here && here < e.n,
             MarkerNews::Never => from <= here,
             MarkerNews::NotWithin(n) => from == here && n > 0,
         };
@@ -451,7 +456,7 @@ impl Model {
                 written && addr < word.wrapping_add(4) && word < addr.saturating_add(len)
             });
             if writes {
-                return MarkerNews::By(step.event);
+                return MarkerNews::By(step.event, m.memory.read_u32(word) == MARKER);
             }
         }
         MarkerNews::NotWithin(LOOK_AHEAD)

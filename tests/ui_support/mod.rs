@@ -97,6 +97,18 @@ pub fn stalled() -> Program {
     p
 }
 
+/// Only the Tx ring of a queue is known, and nothing is run.
+pub fn one_direction() -> Program {
+    let mut p = odd();
+    let staged = p.script.pop();
+    p.script.clear();
+    if let Some(ScriptOp { op: HostOp::CopyIn { descs, .. }, .. }) = staged {
+        p.contents.push(Content { addr: RINGS, bytes: descs });
+    }
+    p.queues[0].rx = None;
+    p
+}
+
 /// Two queues.
 pub fn two_queues() -> Program {
     let mut p = one_copy();

@@ -7,7 +7,7 @@ use crate::engine::session::describe_event;
 use crate::udma::Dir;
 use crate::ui::layout::Class;
 use crate::ui::model::Model;
-use crate::ui::rows::{Row, clip_front};
+use crate::ui::rows::{Row, clip_front, width as width_of};
 
 /// File, generation, profile, queue; event, next actor, state.
 pub fn header(model: &Model, width: u16) -> Row {
@@ -30,7 +30,11 @@ pub fn header(model: &Model, width: u16) -> Row {
     if room >= 110 {
         left.push("dmadbg  ", t.dim());
     }
-    left.push(format!("{}  ", clip_front(&printable(&model.title.file), room / 4)), t.strong());
+    let file = printable(&model.title.file);
+    // The name says more than the way to it.
+    let name = file.rsplit('/').next().filter(|n| !n.is_empty()).unwrap_or(&file);
+    let file = if width_of(&file) <= room / 4 { &file } else { name };
+    left.push(format!("{}  ", clip_front(file, room / 4)), t.strong());
     left.push(p.arch.name(), t.text());
     if room >= 130 {
         left.push(format!(" {}", p.arch.code_name()), t.text());

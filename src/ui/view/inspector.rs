@@ -41,13 +41,13 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let mut out = vec![bytes(model, desc)];
     for &word in Word::of(view) {
         let mut head = word_line(model, desc, word);
-        if word == Word::BufPtr {
+        if word == Word::BufPtr && !desc.is_zero() {
             head.push(format!("  {}", address(model, desc, dir, 40)), model.theme.strong());
             head.push(format!("  {}", human(desc.length())), model.theme.dim());
         }
         let fields: Vec<&'static Field> = field::fields_of(view, word).collect();
         // A word that is one field needs no ruler.
-        if fields.len() > 1 {
+        if fields.len() > 1 && !desc.is_zero() {
             head.push(
                 format!("  {}", super::compact::words(model, desc, word)),
                 model.theme.text(),
@@ -280,22 +280,16 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         return Vec::new();
     }
     let mut out = Vec::new();
-    match readings.as_slice() {
-        [] => out.push(Row::text(
-            format!("operation: {} (no known class)", class::name(desc.word1)),
-            t.text(),
-        )),
-        [_] => {}
-        many => {
-            let names: Vec<&str> = many.iter().map(|c| c.name).collect();
-            let text = format!("AMBIGUOUS: the word fits {}", names.join(", "));
-            out.push(Row::text(clip(&text, room), t.severity(Severity::Warning)));
-        }
+    if readings.is_empty() {
+        let text = format!("operation {}: no known class", class::name(desc.word1));
+        out.push(Row::text(text, t.text()));
     }
+    // That several fit is among the notes; here is what each would mean.
+    let lead = if readings.len() > 1 { "may be" } else { "operation" };
     for c in readings {
         let fields: Vec<String> =
             c.fields.iter().map(|f| format!("{} {}", f.name, f.words(desc.get(f)))).collect();
-        let head = format!("operation {}", c.name);
+        let head = format!("{lead} {}", c.name);
         let text = format!("{} {}", c.meaning, fields.join(", "));
         let indent = width(&head) + 2;
         for (i, line) in wrap(&text, room.saturating_sub(indent).max(20)).into_iter().enumerate() {

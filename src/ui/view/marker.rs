@@ -50,7 +50,10 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     ];
     let program = model.session.program();
     let news = match model.derived.marker.2 {
-        MarkerNews::By(e) => format!("event {}, {}: {}", e.n, e.agent, describe_event(program, &e)),
+        MarkerNews::By(e, flips) => {
+            let what = if flips { "flips it" } else { "writes it" };
+            format!("event {} {what}: {}: {}", e.n, e.agent, describe_event(program, &e))
+        }
         MarkerNews::NotWithin(n) => format!("not known yet: not within {n} events"),
         MarkerNews::Never => "nothing changes it any more".to_owned(),
     };
@@ -75,8 +78,9 @@ pub fn short(model: &Model) -> Row {
     match word(model) {
         Some((_, now, style)) => {
             let mut row = Row::text("marker ", t.dim()).with(now, style);
-            if let MarkerNews::By(e) = model.derived.marker.2 {
-                row.push(format!(" (changes at event {})", e.n), t.dim());
+            if let MarkerNews::By(e, flips) = model.derived.marker.2 {
+                let what = if flips { "flips" } else { "is written" };
+                row.push(format!(", {what} at event {}", e.n), t.dim());
             }
             row
         }

@@ -27,6 +27,9 @@ pub fn title(model: &Model, dir: Dir) -> String {
 pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
     let cols = Columns::new(model, dir, width);
     let mut out = vec![Row::text(cols.headings(dir), model.theme.dim())];
+    if model.ring_size(dir) == 0 {
+        return out;
+    }
     for line in &model.derived.ring {
         out.push(match *line {
             RingLine::Slot(slot) => cols.slot(model, dir, slot),
