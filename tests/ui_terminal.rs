@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What is opened; the first queue's ring has 64 slots and goes round.
-const ARGS: &[&str] = &[];
+/// What is opened: its first copy fits one batch, its ring goes round.
+const ARGS: &[&str] = &["sample-programs/wrap.dma"];
 
 /// What leaving the alternate screen sends.
 const LEAVE: &[u8] = b"\x1b[?1049l";
@@ -32,6 +32,7 @@ impl Terminal {
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_dmadbg"));
         command.args(ARGS);
+        command.cwd(env!("CARGO_MANIFEST_DIR"));
         command.env("LC_ALL", "C.UTF-8");
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");
@@ -213,6 +214,7 @@ fn idling_costs_no_time() {
 fn without_a_terminal_it_is_refused_with_advice() {
     let out = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
         .args(ARGS)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

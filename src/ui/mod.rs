@@ -6,6 +6,7 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod folding;
 pub mod keymap;
 pub mod layout;
 pub mod model;

@@ -35,3 +35,8 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
 pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     describe::sentence(desc, dir, arch)
 }
+
+/// What is remarkable about a descriptor: code and words.
+pub fn notes(desc: Desc, dir: Dir, arch: Generation) -> Vec<(&'static str, String)> {
+    describe::notes(desc, dir, arch).into_iter().map(|n| (n.code, n.text.into_owned())).collect()
+}

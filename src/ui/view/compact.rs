@@ -4,7 +4,8 @@ use super::rings::{self, address, digits, finish, flags, fold, head, length, pha
 use super::{human, inspector};
 use crate::diag::render::printable;
 use crate::udma::{Desc, Dir, View, Word, class, field};
-use crate::ui::model::{Model, RingLine};
+use crate::ui::folding::RingLine;
+use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, wrap};
 
 /// Size, phases and free slots of both rings.

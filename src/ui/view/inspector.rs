@@ -3,6 +3,7 @@
 
 use super::rings::address;
 use super::{hex, human};
+use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::Life;
 use crate::udma::field::{self, Kind};
@@ -57,6 +58,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
             out.extend(ruler(model, desc, &fields, room));
         }
     }
+    out.extend(notes(model, desc, room));
     out.extend(meaning(model, desc, view, room));
     if view == View::Tx || view == View::Meta {
         out.extend(overlay(model, desc, room));
@@ -229,6 +231,21 @@ fn draw_band(model: &Model, desc: Desc, band: &[&Cell]) -> [Row; 3] {
     rows
 }
 
+/// What is remarkable about the descriptor; its class's readings are shown apart.
+fn notes(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let arch = model.session.program().arch;
+    let mut out = Vec::new();
+    for (code, text) in seams::notes(desc, model.selection.dir, arch) {
+        let severity = crate::diag::lookup(code).map_or(Severity::Note, |c| c.severity);
+        for (i, line) in wrap(&printable(&text), room.saturating_sub(6)).into_iter().enumerate() {
+            let head = if i == 0 { code } else { "" };
+            out.push(Row::text(format!("{head:<6}"), t.severity(severity)).with(line, t.text()));
+        }
+    }
+    out
+}
+
 /// The selected field: bits, name, value, and what it is for.
 fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     let t = model.theme;
@@ -272,7 +289,7 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         many => {
             let names: Vec<&str> = many.iter().map(|c| c.name).collect();
             let text = format!("AMBIGUOUS: the word fits {}", names.join(", "));
-            out.push(Row::text(clip(&text, room), t.severity(crate::diag::Severity::Warning)));
+            out.push(Row::text(clip(&text, room), t.severity(Severity::Warning)));
         }
     }
     for c in readings {

@@ -139,7 +139,7 @@ fn help(t: Theme, room: usize) -> Vec<Row> {
                 crate::ui::keymap::Does::Act(_) => String::new(),
             };
             out.push(
-                Row::text(format!("  {:<22}", keys.join(" ")), t.accent())
+                Row::text(format!("  {:<21} ", keys.join(" ")), t.accent())
                     .with(format!("{:<42}", b.help), t.text())
                     .with(command, t.dim()),
             );
