@@ -28,6 +28,10 @@ struct Terminal {
 
 impl Terminal {
     fn open(columns: u16, rows: u16) -> Terminal {
+        Terminal::open_with(columns, rows, &[])
+    }
+
+    fn open_with(columns: u16, rows: u16, env: &[(&str, &str)]) -> Terminal {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_dmadbg"));
@@ -36,6 +40,9 @@ impl Terminal {
         command.env("LC_ALL", "C.UTF-8");
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");
+        for (name, value) in env {
+            command.env(name, value);
+        }
         let child = pair.slave.spawn_command(command).unwrap();
         let seen =
             Arc::new(Mutex::new((vt100::Parser::new(cells(rows), cells(columns), 0), Vec::new())));
@@ -152,6 +159,38 @@ fn a_ring_is_opened_stepped_forwards_and_back_and_left() {
     t.wait_for("rx[2] ");
     t.keys("q");
     assert!(t.end().success());
+}
+
+#[test]
+fn a_click_on_a_bit_names_its_field_and_the_history_comes_back() {
+    let mut t = Terminal::open(160, 45);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let screen = t.screen();
+    let numbers = screen.lines().position(|l| l.contains("31  30 29")).unwrap();
+    let line = screen.lines().nth(numbers).unwrap();
+    let column = line[..line.find("26").unwrap()].chars().count() + 2;
+    t.keys(&format!("\x1b[<0;{column};{}M", numbers + 2));
+    t.wait_for("first = yes");
+    t.keys(":goto 19\r");
+    t.wait("goto", || t.position() == 19);
+    t.keys(":\x1b[A");
+    t.wait("the line before", || t.screen().lines().rev().take(3).any(|l| l.contains("goto 19")));
+}
+
+#[test]
+fn no_colour_is_sent_where_none_is_wanted() {
+    let mut t = Terminal::open_with(120, 36, &[("NO_COLOR", "1")]);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let raw = String::from_utf8_lossy(&t.raw()).into_owned();
+    let colours = raw.split("\x1b[").skip(1).any(|s| {
+        let digits: String = s.chars().take_while(|c| c.is_ascii_digit() || *c == ';').collect();
+        let colour = |n: u32| matches!(n, 30..=38 | 40..=48 | 90..=107);
+        s[digits.len()..].starts_with('m')
+            && digits.split(';').filter_map(|n| n.parse().ok()).any(colour)
+    });
+    assert!(!colours, "a colour was sent");
 }
 
 #[test]

@@ -124,7 +124,7 @@ pub enum Depth {
 }
 
 /// What the command line says about inputs, for the loaders.
-fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
+pub fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
     LoadOptions {
         ring: opts.ring,
         tx: opts.tx.clone(),

@@ -21,7 +21,7 @@ pub mod words;
 pub use args::Cli;
 pub use out::{Failure, Status};
 
-use crate::diag::{Diagnostic, Report};
+use crate::diag::Report;
 use crate::engine::session::Session;
 use crate::script::runner::{self, End};
 use crate::ui::{self, Options, ScreenError, Title};
@@ -29,6 +29,7 @@ use args::{Cmd, Format, OpenArgs, OutOpts, When};
 use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 /// The streams of the process, or of a test.
 pub struct Streams<'a> {
@@ -114,15 +115,14 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
         lines.extend(run::script_lines(path)?);
     }
     let loaded = inputs::load(&args.files, &args.rings, Depth::Program)?;
-    let mut report = loaded.report;
-    let Some(program) = loaded.program else {
-        let d = Diagnostic::new("S010", "there is nothing to step in this input")
-            .help("`dmadbg decode` and `dmadbg check` look at it as it lies");
-        report.push(d.in_file(&loaded.name));
-        return Err(report.into());
+    // One direction alone, or an image larger than a ring, can still be browsed.
+    let browse = || {
+        let opts = inputs::load_options(&args.rings, Depth::Browse);
+        Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
+    let program = loaded.program.clone().unwrap_or_else(browse);
     let mut session = Session::new(program);
-    let mut title = Title { file: loaded.name, notes: report.items };
+    let mut title = Title { file: loaded.name, notes: loaded.report.items };
     if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }

@@ -137,10 +137,18 @@ impl Model {
         }
         let one = |dir| match self.slot(dir, slot) {
             Some((_, life)) => {
-                let dull = matches!(
-                    life,
-                    Life::NeverWritten | Life::Stale | Life::Guard | Life::Acked | Life::Retired
-                ) && self.stop_at(dir, slot).is_none()
+                // What cannot be stepped is opened to be read, slot by slot.
+                let read = life == Life::Stale && !self.session.can_step();
+                let dull = !read
+                    && matches!(
+                        life,
+                        Life::NeverWritten
+                            | Life::Stale
+                            | Life::Guard
+                            | Life::Acked
+                            | Life::Retired
+                    )
+                    && self.stop_at(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
                 dull.then(|| (life, self.slot_changed(dir, slot)))
             }

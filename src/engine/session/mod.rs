@@ -2,7 +2,7 @@
 //!
 //! The run is a function of the program; the session only chooses where in it to stand.
 //! Going back is going to an earlier event: restore a checkpoint and run forward to it, never
-//! undo ([`timeline`]). The same session serves the screen, scripts and tests. Rules:
+//! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
 mod eval;

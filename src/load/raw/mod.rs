@@ -6,6 +6,7 @@
 //! `docs/formats.md`, "Raw images".
 
 mod batch;
+mod browse;
 mod memory;
 mod order;
 mod program;
@@ -20,6 +21,7 @@ use crate::limits::{
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
 pub use batch::Batching;
+pub use browse::browse_program;
 pub use order::{Order, order};
 pub use program::{infer_arch, to_program, to_program_many};
 
