@@ -78,6 +78,20 @@ fn each_pane_alone() {
     }
 }
 
+/// Each pane as the user gets it with Tab: full size at 80x24, in its place on larger screens.
+#[test]
+fn each_pane_in_the_whole_screen() {
+    for focus in Pane::ALL {
+        for size in [(80, 24), (120, 36), (200, 60)] {
+            let mut m = at(size, &MOMENTS[1]);
+            m.focus = focus;
+            m.prepare();
+            let name = format!("focus_{}_{}x{}", focus.name().to_lowercase(), size.0, size.1);
+            insta::assert_snapshot!(name, styled(&draw(&m)));
+        }
+    }
+}
+
 #[test]
 fn descriptors_that_are_not_plain_copies() {
     for (name, typed) in [("meta", ""), ("ambiguous", "<Down>"), ("reserved", "<Down><Down>")] {
