@@ -201,6 +201,41 @@ pub struct Known {
     pub unknown: Option<u64>,
 }
 
+/// Gathers what is known of a stretch, extent by extent.
+struct Knowledge {
+    known: Known,
+    at: u64,
+}
+
+impl Knowledge {
+    fn of(addr: u64) -> Knowledge {
+        Knowledge { known: Known::default(), at: addr }
+    }
+
+    fn extent(&mut self, start: u64, source: &Source, len: u64) {
+        if start > self.at {
+            self.known.never_written.get_or_insert(self.at);
+        }
+        match source {
+            Source::Unknown(_) => {
+                self.known.unknown.get_or_insert(start);
+            }
+            Source::Unwritten => {
+                self.known.never_written.get_or_insert(start);
+            }
+            _ => {}
+        }
+        self.at = start + len;
+    }
+
+    fn end(mut self, end: u64) -> Known {
+        if self.at < end {
+            self.known.never_written.get_or_insert(self.at);
+        }
+        self.known
+    }
+}
+
 /// The memory of the machine.
 #[derive(Debug, Clone)]
 pub struct Memory {
@@ -302,63 +337,57 @@ impl Memory {
     pub fn take(&self, addr: u64, len: u64) -> Content {
         let end = addr.saturating_add(len);
         let mut out = Content { len, pieces: Vec::new() };
-        self.each(addr, end, |start, e| out.pieces.push((start - addr, e)));
+        self.each(addr, end, |start, source, len| {
+            out.pieces.push((start - addr, Extent { len, source: source.clone() }));
+        });
         out
     }
 
+    /// The extent that begins last before `at`, and where it begins.
+    fn before(&self, at: u64) -> Option<(u64, &Extent)> {
+        self.map.get_prev(&at.checked_sub(1)?).map(|(s, e)| (*s, e))
+    }
+
     /// Calls `f` for each extent's part inside `start..end`, in order.
-    fn each(&self, start: u64, end: u64, mut f: impl FnMut(u64, Extent)) {
+    fn each(&self, start: u64, end: u64, mut f: impl FnMut(u64, &Source, u64)) {
         if start >= end {
             return;
         }
-        if let Some((&s, e)) = self.map.range(..start).next_back() {
+        // Mostly one extent holds all of it.
+        let mut from = start;
+        if let Some((s, e)) = self.map.get_prev(&start) {
             let e_end = s.saturating_add(e.len);
             if e_end > start {
-                let skip = start - s;
-                f(start, Extent { len: e_end.min(end) - start, source: e.source.at(skip) });
+                f(start, &e.source.at(start - s), e_end.min(end) - start);
+                from = e_end;
             }
         }
-        for (&s, e) in self.map.range(start..end) {
-            let len = e.len.min(end - s);
-            f(s, Extent { len, source: e.source.clone() });
+        if from < end {
+            for (&s, e) in self.map.range(from..end) {
+                f(s, &e.source, e.len.min(end - s));
+            }
         }
     }
 
     /// Reads bytes; unwritten ones read as zero. Says what of them is not known.
     pub fn read(&self, addr: u64, out: &mut [u8]) -> Known {
         out.fill(0);
-        let known = self.known(addr, out.len() as u64);
-        self.each(addr, addr.saturating_add(out.len() as u64), |s, e| {
+        let end = addr.saturating_add(out.len() as u64);
+        let mut known = Knowledge::of(addr);
+        self.each(addr, end, |s, source, len| {
+            known.extent(s, source, len);
             let at = (s - addr) as usize;
-            e.source.fill(&mut out[at..at + e.len as usize]);
+            source.fill(&mut out[at..at + len as usize]);
         });
-        known
+        known.end(end)
     }
 
     /// What is known of a stretch, without reading it.
     pub fn known(&self, addr: u64, len: u64) -> Known {
         let end = addr.saturating_add(len);
-        let mut k = Known::default();
-        let mut at = addr;
-        self.each(addr, end, |s, e| {
-            if s > at {
-                k.never_written.get_or_insert(at);
-            }
-            match e.source {
-                Source::Unknown(_) => {
-                    k.unknown.get_or_insert(s);
-                }
-                Source::Unwritten => {
-                    k.never_written.get_or_insert(s);
-                }
-                _ => {}
-            }
-            at = s + e.len;
-        });
-        if at < end {
-            k.never_written.get_or_insert(at);
-        }
-        k
+        let mut known = Knowledge::of(addr);
+        self.each(addr, end, |s, source, len| known.extent(s, source, len));
+        known.end(end)
     }
 
     /// Reads a little-endian 32-bit word.
@@ -423,21 +452,27 @@ impl Memory {
 
     /// Removes everything in `start..end`, keeping what sticks out.
     fn clear(&mut self, start: u64, end: u64) {
-        if let Some((s, e)) = self.map.range(..start).next_back().map(|(s, e)| (*s, e.clone())) {
+        if let Some((s, e)) = self.before(start).map(|(s, e)| (s, e.clone())) {
             let e_end = s.saturating_add(e.len);
             if e_end > start {
                 self.remove(s);
-                self.put(s, Extent { len: start - s, source: e.source.clone() });
+                self.insert(s, Extent { len: start - s, source: e.source.clone() });
                 if e_end > end {
-                    self.put(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                    self.insert(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                }
+                if e_end >= end {
+                    return;
                 }
             }
         }
-        while let Some((s, e)) = self.map.range(start..end).next().map(|(s, e)| (*s, e.clone())) {
+        while let Some((s, e)) = self.map.get_next(&start).map(|(s, e)| (*s, e.clone())) {
+            if s >= end {
+                return;
+            }
             self.remove(s);
             let e_end = s.saturating_add(e.len);
             if e_end > end {
-                self.put(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                self.insert(end, Extent { len: e_end - end, source: e.source.at(end - s) });
             }
         }
     }
@@ -457,12 +492,13 @@ impl Memory {
         if e.len == 0 {
             return;
         }
-        if let Some((s, before)) = self.map.range(..start).next_back().map(|(s, e)| (*s, e.clone()))
+        if let Some((s, before)) = self.before(start)
             && s.saturating_add(before.len) == start
             && before.source.continues(before.len, &e.source)
         {
+            let joined = Extent { len: before.len + e.len, source: before.source.clone() };
             self.remove(s);
-            return self.insert(s, Extent { len: before.len + e.len, source: before.source });
+            return self.insert(s, joined);
         }
         self.insert(start, e);
     }
