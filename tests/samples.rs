@@ -20,6 +20,7 @@ const SHOWS: &[(&str, &[&str])] = &[
     ("double-buffer.dma", &[]),
     ("memset.dma", &[]),
     ("ring-full.dma", &["R015", "R017"]),
+    ("three-queues.dma", &[]),
     ("timeout.dma", &["R002", "R015"]),
     ("wrap.dma", &[]),
 ];
@@ -101,4 +102,19 @@ fn the_copies_arrive() {
         m.memory.read(to.base, &mut b);
         assert!(a == b, "{name}");
     }
+}
+
+#[test]
+fn queues_of_several_engines_work_at_once() {
+    let all = samples();
+    let p = all.iter().find(|s| s.0 == "three-queues.dma").unwrap().1.program.clone().unwrap();
+    let done = machine::run(&p, |_, _| true);
+    for (q, tx, rx) in [(0, 3, 3), (1, 3, 3), (2, 3, 2)] {
+        let hw = done.machine.queues[q].hw;
+        assert_eq!((hw[0].retired, hw[1].retired), (tx, rx), "queue {q}");
+    }
+    let (mut a, mut b) = ([0; 64], [0; 64]);
+    done.machine.memory.read(0x1000_4000, &mut a);
+    done.machine.memory.read(0x1008_0000, &mut b);
+    assert_eq!(a, b, "the symbolic source is resolved");
 }
