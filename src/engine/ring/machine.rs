@@ -234,7 +234,7 @@ impl Machine {
             // The engine goes first. Reads so far are told before it changes what they see;
             // with no speed set that is before its first event.
             let instant = p.speed == crate::engine::program::Speed::default();
-            let tells = poll.untold > 0 && (instant || self.changes(i, poll.addr));
+            let tells = poll.untold > 0 && (instant || self.changes(p, i, poll.addr));
             return tells.then(|| tell(self, poll, value));
         }
         let seen = match poll.idle_of {
@@ -268,11 +268,13 @@ impl Machine {
     }
 
     /// Whether queue `i`'s next act writes the word at `addr`.
-    fn changes(&self, i: usize, addr: u64) -> bool {
+    fn changes(&self, p: &Program, i: usize, addr: u64) -> bool {
         let q = &self.queues[i];
         device::next_action(q) == Action::Visible
             && q.packet.rx.get(q.packet.visible).is_some_and(|x| {
-                x.desc.ptr < addr + 4 && addr < x.desc.ptr.saturating_add(x.desc.length())
+                device::resolve(p, x.desc.ptr).is_ok_and(|to| {
+                    to < addr.saturating_add(4) && addr < to.saturating_add(x.desc.length())
+                })
             })
     }
 

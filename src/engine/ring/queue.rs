@@ -120,14 +120,20 @@ impl HwRing {
         self.ring_id = self.first.ring_id;
     }
 
+    /// How far the k-th descriptor lies from slot 0 of the first lap. A declared start beyond
+    /// the ring counts modulo its size.
+    fn distance(&self, k: u64) -> u64 {
+        self.first.slot.checked_rem(self.ring.size).unwrap_or(0).saturating_add(k)
+    }
+
     /// The slot of the k-th descriptor.
     pub fn slot(&self, k: u64) -> u64 {
-        if self.ring.size == 0 { 0 } else { (self.first.slot + k) % self.ring.size }
+        self.distance(k).checked_rem(self.ring.size).unwrap_or(0)
     }
 
     /// Phase of the k-th descriptor.
     fn phase(&self, k: u64) -> u64 {
-        let laps = (self.first.slot + k).checked_div(self.ring.size).unwrap_or(0);
+        let laps = self.distance(k).checked_div(self.ring.size).unwrap_or(0);
         (u64::from(self.first.ring_id) + laps) & 3
     }
 
