@@ -201,6 +201,7 @@ impl Machine {
     fn stall(&mut self, p: &Program, i: usize, why: Stall) -> EventKind {
         let q = &mut self.queues[i];
         q.stalled = Some(why);
+        q.due = None;
         let dir = if why == Stall::RxNotArmed { Dir::Rx } else { Dir::Tx };
         let slot = match why {
             Stall::RxNotArmed => q.hw(Dir::Rx).slot(q.hw(Dir::Rx).fetched),
@@ -443,7 +444,8 @@ impl Machine {
         if packet_end {
             q.packet = Packet::default();
         }
-        while q.bounds.front().is_some_and(|b| b.0 <= q.hw[0].retired) {
+        // The batch that this retirement ends is still told of it.
+        while q.bounds.front().is_some_and(|b| b.0 < q.hw[0].retired) {
             q.bounds.pop_front();
         }
         EventKind::Retire { tx, rx, packet_end }

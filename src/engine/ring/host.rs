@@ -221,13 +221,16 @@ impl Machine {
             }
             EventKind::MarkerWrite { .. } if acking => Some(Phase::Ack),
             EventKind::MarkerWrite { .. } => Some(Phase::Stage),
-            EventKind::CopyStart { .. } => Some(Phase::Trigger),
-            EventKind::CpuFence => Some(Phase::Doorbell),
+            EventKind::CopyStartReturn { ret: Ret::OK, .. } => Some(Phase::Doorbell),
+            EventKind::CopyStart { .. } | EventKind::CopyStartReturn { .. } => Some(Phase::Trigger),
+            EventKind::CpuFence => {
+                let ringing = matches!(self.host.stack.last(), Some(Frame::Start { .. }));
+                ringing.then_some(Phase::Doorbell)
+            }
             EventKind::MmioWrite { offset, .. } => {
                 let bell = crate::udma::reg::name_at(offset).is_some_and(|r| r.name == "drtp_inc");
                 bell.then_some(Phase::Doorbell)
             }
-            EventKind::CopyStartReturn { .. } => Some(Phase::Doorbell),
             EventKind::WaitBudget { .. } | EventKind::Delay { .. } | EventKind::Poll { .. } => {
                 Some(Phase::Poll)
             }

@@ -293,6 +293,8 @@ impl Machine {
         };
         if name == "drtp_inc" && self.lose > 0 {
             self.lose -= 1;
+            // The host has rung: the batch counts, though the engine never hears of it.
+            self.queues[i].batches += u64::from(dir == Dir::Rx);
             return true;
         }
         self.regs.insert((engine, offset), value);
@@ -329,13 +331,16 @@ impl Machine {
         q.stalled = None;
         if dir == Dir::Tx {
             q.bounds.push_back((posted, q.batches));
-            if !held {
-                q.due = Some(q.due.map_or(due, |d| d.min(due)));
-            }
+            q.due = match q.due {
+                // What is in work takes the time that it takes.
+                Some(busy) if !q.packet.is_empty() => Some(busy),
+                now if held => now,
+                now => Some(now.map_or(due, |d| d.min(due))),
+            };
         } else {
             q.batches += 1;
             // An engine that stood for want of Rx goes on.
-            if q.due.is_none() && q.has_work() && !held && !q.packet.is_empty() {
+            if q.due.is_none() && !held && !q.packet.is_empty() {
                 q.due = Some(due);
             }
         }

@@ -130,3 +130,110 @@ fn one_fill_over_the_whole_address_space_is_kept_in_parts() {
     }
     assert_eq!(Machine::new(&p).memory.outside(0, u64::MAX), None);
 }
+
+#[test]
+fn a_marker_seen_while_its_own_pair_takes_time_is_not_too_early() {
+    let mut p = program(true, 64, vec![copy(4096)]);
+    p.speed = Speed { ns_per_desc: 5000, bytes_per_ns: 1 };
+    assert_eq!(codes(&all(&p).0.machine), [""; 0]);
+}
+
+#[test]
+fn a_doorbell_does_not_hurry_an_engine_that_is_busy() {
+    let stage = |dst| HostOp::Stage {
+        queue: Q,
+        src: BUFFER,
+        dst,
+        size: 4096,
+        barrier_code: 0,
+        set_dst_int: false,
+    };
+    let start = || HostOp::CopyStart { queue: Q, m2s: 1, s2m: 1 };
+    let idle = HostOp::WaitIdle { queue: Q, count: 2 };
+    let ops = vec![stage(DEVICE), start(), stage(DEVICE + 4096), start(), idle];
+    let mut p = program(true, 64, ops);
+    p.speed = Speed { ns_per_desc: 5000, bytes_per_ns: 0 };
+    let seen: Vec<u64> = all(&p)
+        .1
+        .iter()
+        .filter(|e| matches!(e.kind, EventKind::Visible { .. }))
+        .map(|e| e.t_ns)
+        .collect();
+    assert!(seen[1] - seen[0] >= 5000, "{seen:?}");
+}
+
+#[test]
+fn an_rx_doorbell_does_not_wake_a_device_that_is_held() {
+    let stage = HostOp::Stage {
+        queue: Q,
+        src: BUFFER,
+        dst: DEVICE,
+        size: 64,
+        barrier_code: 0,
+        set_dst_int: false,
+    };
+    let bell = |dir| {
+        let offset = reg::queue_reg_offset(dir, 0, "drtp_inc").unwrap();
+        HostOp::RegWrite { engine: Q.engine, offset, value: 1 }
+    };
+    let hold = HostOp::Device(DeviceOp::Hold);
+    let p = program(true, 64, vec![stage, HostOp::Fence, bell(Dir::Tx), hold, bell(Dir::Rx)]);
+    let done = all(&p).0;
+    assert_eq!(done.machine.queues[0].hw(Dir::Rx).fetched, 0);
+    let mut p = p;
+    p.script.push(HostOp::Device(DeviceOp::Kick).into());
+    assert_eq!(all(&p).0.machine.queues[0].hw(Dir::Rx).retired, 1);
+}
+
+#[test]
+fn the_last_retirement_of_a_batch_belongs_to_it() {
+    let a = |previous| HostOp::CopyAsync { queue: Q, src: BUFFER, dst: DEVICE, size: 64, previous };
+    let hold = |d| HostOp::Device(d);
+    let ops = vec![hold(DeviceOp::Hold), a(-1), hold(DeviceOp::Resume), a(1)];
+    let (_, events) = all(&program(true, 64, ops));
+    let batches: Vec<u64> = events
+        .iter()
+        .filter(|e| matches!(e.kind, EventKind::Retire { .. }))
+        .map(|e| e.batch)
+        .collect();
+    assert_eq!(batches, [1, 1, 2, 2]);
+}
+
+#[test]
+fn waiting_for_one_descriptor_to_be_idle_takes_no_eternity() {
+    let ops = vec![
+        copy_in(Dir::Tx, 0, &[(ONE | 64, COPY, BUFFER)]),
+        copy_in(Dir::Rx, 0, &[(1 << 24 | 64, 0, DEVICE)]),
+        HostOp::CopyStart { queue: Q, m2s: 1, s2m: 1 },
+        HostOp::WaitIdle { queue: Q, count: 1 },
+    ];
+    let (done, _) = all(&program(false, 64, ops));
+    assert!(done.machine.now_ns < 1_000_000_000, "{}", done.machine.now_ns);
+    assert!(done.rets.iter().all(|r| r.1 == Ret::OK));
+}
+
+#[test]
+fn a_batch_whose_doorbells_were_lost_is_counted_all_the_same() {
+    let lose = HostOp::Device(DeviceOp::LoseDoorbells(2));
+    let (done, events) = all(&program(true, 64, vec![lose, copy(64), copy(64)]));
+    assert_eq!(done.machine.queues[0].batches, 2);
+    let of = |want: fn(&EventKind) -> bool| {
+        events.iter().filter(|e| want(&e.kind)).map(|e| e.batch).collect::<Vec<_>>()
+    };
+    let waits = of(|k| matches!(k, EventKind::WaitBudget { .. }));
+    let starts = of(|k| matches!(k, EventKind::CopyStart { .. }));
+    assert_eq!((waits, starts), (vec![1, 2], vec![1, 2]));
+}
+
+#[test]
+fn a_plain_fence_is_no_doorbell_and_a_refused_trigger_rings_none() {
+    let ops = vec![HostOp::Fence, HostOp::CopyStart { queue: Q, m2s: 65, s2m: 1 }];
+    let mut phases = Vec::new();
+    run(&program(true, 64, ops), |m, e| {
+        if matches!(e.kind, EventKind::CpuFence | EventKind::CopyStartReturn { .. }) {
+            phases.push(m.phase());
+        }
+        true
+    });
+    assert_eq!(phases, [None, Some(Phase::Trigger)]);
+}

@@ -120,7 +120,10 @@ impl Machine {
     ) -> Next {
         let Some(i) = self.index_of(queue) else { return Next::End(Ret::Code(-1)) };
         let again = |step| Frame::Wait { queue, marker, count, kind, step };
-        let budget = p.profile.wait_budget(p.arch, p.platform, u64::from(count), kind);
+        // MODEL: waiting for an idle engine is no call of the driver's; it does not underflow at
+        // a count below 2 as the driver's wait does.
+        let pending = if marker.is_some() { count } else { count.max(2) };
+        let budget = p.profile.wait_budget(p.arch, p.platform, u64::from(pending), kind);
         let polled = marker.map_or(0, |m| m.wrapping_add(4));
         match step {
             0 => {
@@ -176,11 +179,13 @@ impl Machine {
         }
     }
 
-    /// A marker that is seen while the engine still holds descriptors of its batch.
+    /// A marker that is seen while bytes of its batch are still on their way. The marker's own
+    /// pair may not have retired yet where the engine has a speed.
     fn marker_too_early(&mut self, p: &Program, i: usize, count: u32) {
         let q = &self.queues[i];
-        let acked = q.sw(Dir::Tx).acked + u64::from(count);
-        if q.hw(Dir::Tx).retired < acked.min(q.hw(Dir::Tx).posted) {
+        let (sw, hw) = (q.sw(Dir::Rx), q.hw(Dir::Rx));
+        let acked = sw.acked.saturating_add(u64::from(count));
+        if hw.visible < acked.min(hw.posted) {
             let text = "the marker is seen before the engine is done with its batch";
             self.find(Diagnostic::new("R016", text), p);
         }
