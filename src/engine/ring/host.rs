@@ -9,10 +9,11 @@ pub mod copy;
 mod start;
 pub mod zero;
 
+use super::device::resolve;
 use super::event::{EventKind, MarkerWord, Phase, Ret, Role, SlotTaken};
 use super::machine::{Machine, Polling};
 use super::memory::mix;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::{DeviceOp, HostOp, Program, QueueId, RingType};
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::{DESC_BYTES, Desc, Dir, Errno, PairRequest, desc, stage_pair};
@@ -451,6 +452,13 @@ impl Machine {
             return Err(staged.result.map_or_else(|e| Ret::Code(e.errno().0), |_| Ret::OK));
         }
         let taken = Dir::BOTH.map(|d| self.queues[i].sw[super::queue::ix(d)].take());
+        if staged.result.is_ok() {
+            for (dir, (slot, _)) in Dir::BOTH.into_iter().zip(taken) {
+                if self.queues[i].overruns(dir) {
+                    self.overrun(p, i, dir, u64::from(slot));
+                }
+            }
+        }
         match staged.result {
             Err(e) => Ok((Ret::Code(e.errno().0), taken.map(|(slot, id)| Some((slot, id, None))))),
             Ok((tx, rx)) => {
@@ -463,6 +471,17 @@ impl Machine {
                 Ok((Ret::OK, [with(taken[0], tx), with(taken[1], rx)]))
             }
         }
+    }
+
+    /// A slot was written that the engine had not retired.
+    fn overrun(&mut self, p: &Program, i: usize, dir: Dir, slot: u64) {
+        let at = SlotRef {
+            queue: Some((self.queues[i].id().engine, self.queues[i].id().queue)),
+            dir,
+            index: slot,
+        };
+        let text = "a slot is written that the engine has not retired yet";
+        self.find(Diagnostic::new("R007", text).at(Place::slot(at)), p);
     }
 
     fn copy_in(
@@ -485,7 +504,8 @@ impl Machine {
         // Every descriptor that names host memory must name memory of the process: here, a
         // region of the program.
         let owned = |d: Desc| {
-            d.is_zero() || d.is_meta() || !p.arch.is_host(d.ptr) || p.region_at(d.ptr).is_some()
+            let host = resolve(p, d.ptr).ok().filter(|a| p.arch.is_host(*a));
+            d.is_zero() || d.is_meta() || host.is_none_or(|a| p.region_at(a).is_some())
         };
         if !desc::iter_image(bytes).all(owned) {
             return Err(Errno::INVAL);
@@ -493,16 +513,10 @@ impl Machine {
         self.memory.write(decl.slot_addr(at), &bytes[..bytes.len() / DESC_BYTES * DESC_BYTES]);
         self.host.unfenced = true;
         self.host.polled = None;
-        let q = &mut self.queues[i];
-        let sw = &mut q.sw[super::queue::ix(dir)];
-        // Where it ends in the running count, which begins at the queue's first slot: on the
-        // current lap, or on the next where its first slot was passed already.
-        let lap = sw.staged / decl.size * decl.size;
-        let nth = (at + decl.size - q.decl.start(dir).slot % decl.size) % decl.size;
-        let end = if nth + count > decl.size { decl.size } else { nth + count };
-        let passed = nth + count <= decl.size && lap + nth < sw.staged;
-        sw.staged = sw.staged.max(lap + end + if passed { decl.size } else { 0 });
-        self.host.batch = q.batches + 1;
+        if self.queues[i].copied_in(dir, at, count) {
+            self.overrun(p, i, dir, at);
+        }
+        self.host.batch = self.queues[i].batches + 1;
         Ok(EventKind::CopyIn { queue, dir, slot: at, count })
     }
 

@@ -3,14 +3,14 @@
 //! The schedule is fixed: the engine acts as soon as its work is due, otherwise the host. A
 //! run is therefore a function of the program alone, and an event number names a moment.
 
-use super::device::{self, Action};
+use super::device::{self, Action, LaterFault};
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
 use super::memory::{Memory, mix};
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
-use crate::limits::MAX_DIAGNOSTICS;
+use crate::limits::MAX_RUN_SAME_CODE;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
@@ -60,8 +60,10 @@ pub struct Machine {
     pub regs: OrdMap<(u32, u32), u32>,
     /// Engines that aborted.
     pub aborted: OrdSet<u32>,
-    /// Causes recorded: queue, direction, bit, slot.
+    /// Causes recorded, up to a bound for each: queue, direction, bit, slot.
     pub causes: Vector<(QueueId, Dir, u8, u64)>,
+    /// How often each cause was recorded.
+    pub cause_counts: OrdMap<(Dir, u8), u64>,
     /// The host.
     pub host: Host,
     /// Microseconds between a TX doorbell and the start of work (a scenario's).
@@ -72,12 +74,14 @@ pub struct Machine {
     pub lose: u32,
     /// The driver believes itself in a reset window (a scenario's).
     pub reset_window: bool,
-    /// Findings so far.
+    /// Findings so far, up to a bound for each code.
     pub findings: Vector<Finding>,
+    /// How often each code was found.
+    pub finding_counts: OrdMap<&'static str, u64>,
     /// Queues for which unknown source bytes were told.
     pub told_unknown: OrdSet<QueueId>,
-    /// Events that follow the current one at once.
-    pub queued: VecDeque<(Agent, EventKind)>,
+    /// Faults of the descriptor just fetched, each the next event.
+    pub queued: VecDeque<LaterFault>,
     /// The newest event.
     pub last: Option<Event>,
 }
@@ -93,12 +97,14 @@ impl Machine {
             regs: program.registers.iter().map(|&(e, o, v)| ((e, o), v)).collect(),
             aborted: OrdSet::new(),
             causes: Vector::new(),
+            cause_counts: OrdMap::new(),
             host: Host::default(),
             latency_us: 0,
             held: false,
             lose: 0,
             reset_window: false,
             findings: Vector::new(),
+            finding_counts: OrdMap::new(),
             told_unknown: OrdSet::new(),
             queued: VecDeque::new(),
             last: None,
@@ -144,12 +150,34 @@ impl Machine {
         self.host.phase
     }
 
-    /// Records a finding, placed at the current event, up to a bound.
+    /// Records a finding, placed at the current event. Of one code only so many are kept, so
+    /// that remarks made over and over leave room for the error that follows them.
     pub(super) fn find(&mut self, mut d: Diagnostic, _p: &Program) {
         d.place.event = Some(self.n);
-        if self.findings.len() < MAX_DIAGNOSTICS {
+        let n = self.finding_counts.get(d.code).map_or(1, |n| n + 1);
+        self.finding_counts.insert(d.code, n);
+        if n <= MAX_RUN_SAME_CODE {
             self.findings.push_back(d);
         }
+    }
+
+    /// Records a cause, bounded in the same way.
+    pub(super) fn record(&mut self, id: QueueId, dir: Dir, bit: u8, slot: u64) {
+        let n = self.cause_counts.get(&(dir, bit)).map_or(1, |n| n + 1);
+        self.cause_counts.insert((dir, bit), n);
+        if n <= MAX_RUN_SAME_CODE {
+            self.causes.push_back((id, dir, bit, slot));
+        }
+    }
+
+    /// Causes recorded so far, those beyond the bound included.
+    pub fn faults(&self) -> u64 {
+        self.cause_counts.values().sum()
+    }
+
+    /// Findings made so far, those beyond the bound included.
+    pub fn found(&self) -> u64 {
+        self.finding_counts.values().sum()
     }
 
     /// Whether an error was found so far.
@@ -169,8 +197,10 @@ impl Machine {
 
     fn next(&mut self, p: &Program) -> Option<(Agent, EventKind)> {
         loop {
-            if let Some(next) = self.queued.pop_front() {
-                return Some(next);
+            if let Some(f) = self.queued.pop_front() {
+                let id = self.queues[f.queue].id();
+                let kind = self.fault(p, f.queue, f.dir, f.name, (f.slot, f.addr));
+                return Some((Agent::Engine(id), kind));
             }
             let engine = self.due();
             if let Some(poll) = self.host.poll {
@@ -400,7 +430,7 @@ impl Machine {
             .iter()
             .fold(h, |h, (k, v)| mix(mix(h, u64::from(k.0) << 32 | u64::from(k.1)), u64::from(*v)));
         h = self.aborted.iter().fold(h, |h, e| mix(h, u64::from(*e)));
-        h = mix(mix(h, self.causes.len() as u64), self.findings.len() as u64);
+        h = mix(mix(h, self.faults()), self.found());
         h = mix(
             mix(h, self.latency_us),
             u64::from(self.lose) << 2 | u64::from(self.held) << 1 | u64::from(self.reset_window),

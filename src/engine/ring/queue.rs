@@ -75,7 +75,8 @@ impl SwRing {
             return Err(if profile.asserts_return { Ret::Code(-1) } else { Ret::Bug });
         }
         self.next_cdesc_idx = self.next_cdesc_idx.wrapping_add(n) & (self.size - 1);
-        self.acked += u64::from(n);
+        // By as much as the cursor moves: the whole ring is nothing.
+        self.acked += u64::from(n & (self.size - 1));
         Ok(())
     }
 
@@ -285,6 +286,46 @@ impl Queue {
     pub fn has_work(&self) -> bool {
         let tx = self.hw(Dir::Tx);
         !self.packet.is_empty() || tx.fetched < tx.posted
+    }
+
+    /// Whether the slot taken last is one that the engine was told of and has not retired: the
+    /// driver hands it out again after an ack of what was not done.
+    pub fn overruns(&self, dir: Dir) -> bool {
+        let (sw, hw) = (self.sw(dir), self.hw(dir));
+        let before = sw.staged.checked_sub(u64::from(sw.size) + 1);
+        before.is_some_and(|k| (hw.retired..hw.posted).contains(&k))
+    }
+
+    /// Counts descriptors that were copied into slots `at ..`, which lie inside the ring. Each
+    /// is taken for the next use of its slot that no doorbell has told of. Answers whether one
+    /// of them lies on a slot that the engine has not retired.
+    pub fn copied_in(&mut self, dir: Dir, at: u64, count: u64) -> bool {
+        let hw = *self.hw(dir);
+        let sw = &mut self.sw[ix(dir)];
+        let size = u64::from(sw.size);
+        if size == 0 || count == 0 {
+            return false;
+        }
+        // Counted from the queue's first slot on; what goes around there is a second part.
+        let from = (at + size - self.decl.start(dir).slot % size) % size;
+        let first = count.min(size - from);
+        let (posted, retired) = (hw.posted % size, hw.retired % size);
+        let outstanding = (hw.posted - hw.retired).min(size);
+        let mut overrun = false;
+        for (from, len) in [(from, first), (0, count - first)] {
+            if len == 0 {
+                continue;
+            }
+            let end = if from < posted && posted < from + len {
+                size
+            } else {
+                (from + size - posted) % size + len
+            };
+            sw.staged = sw.staged.max(hw.posted + end);
+            let ahead = (from + size - retired) % size;
+            overrun |= outstanding > 0 && (ahead < outstanding || ahead + len > size);
+        }
+        overrun
     }
 
     /// Resets one direction in hardware.

@@ -77,14 +77,15 @@ fn slots(e: &Event) -> Vec<(QueueId, Dir, u64, u64)> {
             vec![(id, Dir::Tx, tx.slot, 1), (id, Dir::Rx, rx.slot, 1)]
         }
         EventKind::CopyIn { dir, slot, count, .. } => vec![(id, dir, slot, count)],
-        EventKind::Fetch { dir, slot, .. } | EventKind::Fault { dir, slot, .. } => one(dir, slot),
+        EventKind::Fetch { dir, slot, .. }
+        | EventKind::Fault { dir, slot, .. }
+        | EventKind::Stall { dir, slot, .. } => one(dir, slot),
         EventKind::Read { slot, .. } => one(Dir::Tx, slot),
         EventKind::Visible { slot, .. } => one(Dir::Rx, slot),
         EventKind::Retire { tx, rx, .. } => [(Dir::Tx, tx), (Dir::Rx, rx)]
             .into_iter()
             .filter_map(|(dir, slot)| Some((id, dir, slot?, 1)))
             .collect(),
-        EventKind::Stall { slot, .. } => one(Dir::Tx, slot),
         _ => Vec::new(),
     }
 }

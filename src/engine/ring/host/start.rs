@@ -74,7 +74,7 @@ impl Machine {
             EventKind::MmioWrite { engine: queue.engine, offset, value, lost }
         };
         let refused = |m: &Machine| {
-            let size = |d| m.queues[i].sw(d).size;
+            let size = |d| if m.queues[i].ready { m.queues[i].sw(d).size } else { 0 };
             m2s > size(Dir::Tx) || s2m > size(Dir::Rx)
         };
         match step {
