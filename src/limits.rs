@@ -76,5 +76,7 @@ pub const MAX_SOURCE_DEPTH: usize = 32;
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
+/// States of queues that the checkpoints of a timeline hold together.
+pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 1024;

@@ -122,6 +122,14 @@ pub struct Host {
     pub last_ret: Option<Ret>,
     /// Batches that timed out.
     pub timeouts: u64,
+    /// The queue of the newest of them.
+    pub timed_out: Option<QueueId>,
+    /// The batch that the newest event is the first one of.
+    pub opened: Option<u64>,
+    /// Event at which the operation in progress began.
+    pub call_at: u64,
+    /// Event at which the newest operation that ended had begun.
+    pub last_call: u64,
 }
 
 impl Host {
@@ -189,6 +197,7 @@ impl Machine {
                 p.script.get(op)?;
                 self.host.pc += 1;
                 self.host.explained = false;
+                self.host.call_at = self.n;
                 self.host.stack.push(Frame::Op { op: op as u32, begun: true });
                 return Some(EventKind::Call { op: op as u32 });
             };
@@ -352,6 +361,7 @@ impl Machine {
             self.find(Diagnostic::new(code, text), p);
         }
         self.host.last_ret = Some(ret);
+        self.host.last_call = self.host.call_at;
         self.host.ret = None;
         Next::Last(EventKind::CallReturn { op, ret }, Ret::OK)
     }
@@ -401,7 +411,7 @@ impl Machine {
                 desc,
             }
         });
-        self.host.batch = self.queues[i].batches + 1;
+        self.open_batch(i);
         self.host.polled = None;
         if ask.size == 0 && ret == Ret::OK {
             let d = Diagnostic::new("R013", "a pair of size 0 moves 65536 bytes");
@@ -516,7 +526,7 @@ impl Machine {
         if self.queues[i].copied_in(dir, at, count) {
             self.overrun(p, i, dir, at);
         }
-        self.host.batch = self.queues[i].batches + 1;
+        self.open_batch(i);
         Ok(EventKind::CopyIn { queue, dir, slot: at, count })
     }
 

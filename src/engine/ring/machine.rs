@@ -114,6 +114,7 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
+        self.host.opened = None;
         self.n += 1;
         let Some((agent, kind)) = self.next(p) else {
             self.n -= 1;
@@ -353,6 +354,9 @@ impl Machine {
         }
         let due = self.now_ns.saturating_add(self.latency_us.saturating_mul(1000));
         let held = self.held;
+        if dir == Dir::Rx && self.queues[i].begun <= self.queues[i].batches {
+            self.open_batch(i);
+        }
         let q = &mut self.queues[i];
         let hw = q.hw_mut(dir);
         hw.posted += n;
@@ -387,6 +391,17 @@ impl Machine {
             let text =
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place), p);
+        }
+    }
+
+    /// The host works on the next batch of queue `i`; notes where that is the first of it.
+    pub(super) fn open_batch(&mut self, i: usize) {
+        let q = &mut self.queues[i];
+        let n = q.batches + 1;
+        self.host.batch = n;
+        if q.begun < n {
+            q.begun = n;
+            self.host.opened = Some(n);
         }
     }
 

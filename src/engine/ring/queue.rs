@@ -203,6 +203,8 @@ pub struct Queue {
     pub marker: u64,
     /// Doorbell pairs so far: the number of the newest batch.
     pub batches: u64,
+    /// The newest batch that anything was done for.
+    pub begun: u64,
     /// Batches acked or given up.
     pub batches_done: u64,
     /// Where batches end among the posted Tx descriptors not yet retired: (count, batch).
@@ -245,6 +247,7 @@ impl Queue {
             packet: super::device::Packet::default(),
             marker: decl.marker_area,
             batches: 0,
+            begun: 0,
             batches_done: 0,
             bounds: std::collections::VecDeque::new(),
             handles: [None; 3],

@@ -1,7 +1,7 @@
 //! The calls around a batch: queue initialisation, doorbell, wait, ack.
 
 use super::{Frame, Next};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::machine::{Machine, Polling};
@@ -86,7 +86,7 @@ impl Machine {
                 } else {
                     1
                 };
-                self.host.batch = self.queues[i].batches + 1;
+                self.open_batch(i);
                 Next::Event(EventKind::CopyStart { queue, m2s, s2m }, again(next))
             }
             1 | 3 => {
@@ -194,16 +194,29 @@ impl Machine {
     fn timed_out(&mut self, p: &Program, i: usize, count: u32) {
         self.host.explained = true;
         self.host.timeouts += 1;
-        let q = &mut self.queues[i];
-        q.batches_done += 1;
-        let why = match (q.faulted, q.stalled) {
-            (Some((dir, slot)), _) => format!("the engine faulted at {dir}[{slot}]"),
+        self.host.timed_out = Some(self.queues[i].id());
+        self.queues[i].batches_done += 1;
+        let q = &self.queues[i];
+        // A fault on any queue of an engine stops them all.
+        let engine = q.id().engine;
+        let faulted = self
+            .queues
+            .iter()
+            .filter(|o| o.id().engine == engine)
+            .find_map(|o| o.faulted.map(|(dir, index)| (o.id(), dir, index)))
+            .map(|(id, dir, index)| SlotRef { queue: Some((id.engine, id.queue)), dir, index });
+        let aborted = self.aborted.contains(&engine);
+        let why = match (&faulted, q.stalled) {
+            (Some(_), _) if aborted => "the engine faulted".to_owned(),
+            (_, _) if aborted => "the engine has aborted".to_owned(),
             (_, Some(stall)) => format!("the engine stands: {}", stall.words()),
             _ if q.has_work() => "the engine has not done what is posted".to_owned(),
             _ => "nothing is posted that would write the marker".to_owned(),
         };
         let text = format!("batch {} timed out: {why}", q.batches_done);
-        self.find(Diagnostic::new("R002", text), p);
+        let mut late = Diagnostic::new("R002", text);
+        late.place.slot = faulted.filter(|_| aborted);
+        self.find(late, p);
         let text =
             format!("{count} slots of each ring stay taken: a batch that times out is never acked");
         self.find(Diagnostic::new("R015", text), p);
