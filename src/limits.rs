@@ -62,6 +62,8 @@ pub const MAX_DIR_RINGS: usize = 4096;
 pub const MAX_SAME_CODE: usize = 20;
 /// Diagnostics that one reading collects before it stops looking.
 pub const MAX_DIAGNOSTICS: usize = 10_000;
+/// Findings of one code, and causes of one kind, that a run keeps; the rest is only counted.
+pub const MAX_RUN_SAME_CODE: u64 = 1000;
 /// Steps that one `continue`, `until` or `finish` may take before it reports that it gave up.
 pub const MAX_RUN_EVENTS: u64 = 1 << 33;
 /// Nesting of an expression.
@@ -74,5 +76,7 @@ pub const MAX_SOURCE_DEPTH: usize = 32;
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
+/// States of queues that the checkpoints of a timeline hold together.
+pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 1024;

@@ -85,6 +85,21 @@ impl Packet {
     }
 }
 
+/// A fault that was found while its descriptor was fetched; it is told as the next event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaterFault {
+    /// Index of the queue.
+    pub queue: usize,
+    /// Whose cause group.
+    pub dir: Dir,
+    /// The cause.
+    pub name: &'static str,
+    /// The slot concerned.
+    pub slot: u64,
+    /// The address concerned.
+    pub addr: u64,
+}
+
 /// What comes next for a queue; found without changing anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -198,17 +213,22 @@ impl Machine {
         SlotRef { queue: Some((id.engine, id.queue)), dir, index: slot }
     }
 
+    /// Lets the queue stand, at the slot that it misses or cannot execute.
     fn stall(&mut self, p: &Program, i: usize, why: Stall) -> EventKind {
+        let q = &self.queues[i];
+        let (dir, k) = match why {
+            Stall::RxNotArmed => (Dir::Rx, q.hw(Dir::Rx).fetched),
+            Stall::PacketIncomplete | Stall::Unresolved => (Dir::Tx, q.hw(Dir::Tx).fetched),
+            Stall::NotExecuted => (Dir::Tx, q.packet.tx.first().map_or(0, |x| x.k)),
+        };
+        self.stall_at(p, i, (dir, k), why)
+    }
+
+    fn stall_at(&mut self, p: &Program, i: usize, (dir, k): (Dir, u64), why: Stall) -> EventKind {
         let q = &mut self.queues[i];
         q.stalled = Some(why);
-        let dir = if why == Stall::RxNotArmed { Dir::Rx } else { Dir::Tx };
-        let slot = match why {
-            Stall::RxNotArmed => q.hw(Dir::Rx).slot(q.hw(Dir::Rx).fetched),
-            Stall::NotExecuted | Stall::Unresolved => {
-                q.packet.tx.first().map_or(0, |x| q.hw(Dir::Tx).slot(x.k))
-            }
-            Stall::PacketIncomplete => q.hw(Dir::Tx).slot(q.hw(Dir::Tx).fetched),
-        };
+        q.due = None;
+        let slot = q.hw(dir).slot(k);
         let code = match why {
             Stall::RxNotArmed | Stall::PacketIncomplete => "R005",
             Stall::NotExecuted => "R011",
@@ -216,11 +236,18 @@ impl Machine {
         };
         let place = Place::slot(self.slot_ref(i, dir, slot));
         self.find(Diagnostic::new(code, why.words()).at(place), p);
-        EventKind::Stall { slot, why }
+        EventKind::Stall { dir, slot, why }
     }
 
-    /// Records a cause. An armed one aborts the engine; its event follows the current one.
-    fn fault(&mut self, p: &Program, i: usize, dir: Dir, name: &str, at: (u64, u64)) -> EventKind {
+    /// Records a cause. An armed one aborts the engine.
+    pub(super) fn fault(
+        &mut self,
+        p: &Program,
+        i: usize,
+        dir: Dir,
+        name: &str,
+        at: (u64, u64),
+    ) -> EventKind {
         let (slot, addr) = at;
         let engine = self.queues[i].id().engine;
         let known = cause::by_name(dir, name);
@@ -236,13 +263,13 @@ impl Machine {
         } else {
             self.find(Diagnostic::new("R018", message).at(place), p);
         }
-        self.causes.push_back((self.queues[i].id(), dir, bit, slot));
+        self.record(self.queues[i].id(), dir, bit, slot);
         EventKind::Fault { dir, bit, slot, addr, aborted }
     }
 
-    fn fault_later(&mut self, p: &Program, i: usize, dir: Dir, name: &str, at: (u64, u64)) {
-        let kind = self.fault(p, i, dir, name, at);
-        self.queued.push_back((super::event::Agent::Engine(self.queues[i].id()), kind));
+    fn fault_later(&mut self, queue: usize, dir: Dir, name: &'static str, at: (u64, u64)) {
+        let (slot, addr) = at;
+        self.queued.push_back(LaterFault { queue, dir, name, slot, addr });
     }
 
     fn fetch(&mut self, p: &Program, i: usize, dir: Dir) -> EventKind {
@@ -272,7 +299,7 @@ impl Machine {
                 q.packet.rx.push(held);
                 q.packet.rx_bytes += desc.length();
                 if desc.ring_id() != expected {
-                    self.fault_later(p, i, dir, "PREFETCH_RING_ID", (slot, addr));
+                    self.fault_later(i, dir, "PREFETCH_RING_ID", (slot, addr));
                 }
             }
         }
@@ -311,7 +338,7 @@ impl Machine {
             }
         }
         for name in wrong {
-            self.fault_later(p, i, Dir::Tx, name, (slot, addr));
+            self.fault_later(i, Dir::Tx, name, (slot, addr));
         }
     }
 
@@ -333,7 +360,11 @@ impl Machine {
         }
         let end = packet.rx.len() - 1;
         let bad_first = packet.rx.iter().enumerate().find(|(n, x)| x.desc.first() != (*n == 0));
-        let bad_last = packet.rx.iter().enumerate().find(|(n, x)| x.desc.last() != (*n == end));
+        let bad_last = packet
+            .rx
+            .iter()
+            .enumerate()
+            .find(|(n, x)| x.desc.last() != (*n == end) || x.desc.concat() == (*n == end));
         if let Some((_, x)) = bad_first {
             let at = place(x);
             return Some(self.fault(p, i, Dir::Rx, "STRM_FIRST", at));
@@ -354,7 +385,7 @@ impl Machine {
         let len = held.desc.length();
         let Ok(addr) = resolve(p, held.desc.ptr) else {
             self.queues[i].packet.read -= 1;
-            return self.stall(p, i, Stall::Unresolved);
+            return self.stall_at(p, i, (Dir::Tx, held.k), Stall::Unresolved);
         };
         if let Some(bad) = self.memory.outside(addr, len) {
             self.outside(p, i, Dir::Tx, slot, bad);
@@ -375,11 +406,6 @@ impl Machine {
         let packet = &mut self.queues[i].packet;
         if packet.times > 1 {
             packet.whole.append(content);
-            if packet.read == packet.tx.len() {
-                for _ in 0..packet.times {
-                    packet.stream.append(packet.whole.clone());
-                }
-            }
         } else {
             packet.stream.append(content);
         }
@@ -398,13 +424,18 @@ impl Machine {
         let slot = q.hw(Dir::Rx).slot(held.k);
         let len = held.desc.length();
         let Ok(addr) = resolve(p, held.desc.ptr) else {
-            return self.stall(p, i, Stall::Unresolved);
+            return self.stall_at(p, i, (Dir::Rx, held.k), Stall::Unresolved);
         };
         if let Some(bad) = self.memory.outside(addr, len) {
             self.outside(p, i, Dir::Rx, slot, bad);
             return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));
         }
-        let content = self.queues[i].packet.stream.split_front(len);
+        let packet = &mut self.queues[i].packet;
+        // What is written several times is laid out as far as this descriptor takes it.
+        while packet.stream.len() < len && !packet.whole.is_empty() {
+            packet.stream.append(packet.whole.clone());
+        }
+        let content = packet.stream.split_front(len);
         self.memory.put_content(addr, content);
         let due = self.now_ns.saturating_add(duration(p, len));
         let q = &mut self.queues[i];
@@ -443,7 +474,8 @@ impl Machine {
         if packet_end {
             q.packet = Packet::default();
         }
-        while q.bounds.front().is_some_and(|b| b.0 <= q.hw[0].retired) {
+        // The batch that this retirement ends is still told of it.
+        while q.bounds.front().is_some_and(|b| b.0 < q.hw[0].retired) {
             q.bounds.pop_front();
         }
         EventKind::Retire { tx, rx, packet_end }

@@ -316,6 +316,8 @@ pub enum EventKind {
     },
     /// The engine cannot go on (MODEL).
     Stall {
+        /// Ring of the slot.
+        dir: Dir,
         /// Slot at which it stands.
         slot: u64,
         /// Why.

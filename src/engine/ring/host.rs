@@ -9,10 +9,11 @@ pub mod copy;
 mod start;
 pub mod zero;
 
+use super::device::resolve;
 use super::event::{EventKind, MarkerWord, Phase, Ret, Role, SlotTaken};
 use super::machine::{Machine, Polling};
 use super::memory::mix;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::{DeviceOp, HostOp, Program, QueueId, RingType};
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::{DESC_BYTES, Desc, Dir, Errno, PairRequest, desc, stage_pair};
@@ -121,6 +122,14 @@ pub struct Host {
     pub last_ret: Option<Ret>,
     /// Batches that timed out.
     pub timeouts: u64,
+    /// The queue of the newest of them.
+    pub timed_out: Option<QueueId>,
+    /// The batch that the newest event is the first one of.
+    pub opened: Option<u64>,
+    /// Event at which the operation in progress began.
+    pub call_at: u64,
+    /// Event at which the newest operation that ended had begun.
+    pub last_call: u64,
 }
 
 impl Host {
@@ -188,6 +197,7 @@ impl Machine {
                 p.script.get(op)?;
                 self.host.pc += 1;
                 self.host.explained = false;
+                self.host.call_at = self.n;
                 self.host.stack.push(Frame::Op { op: op as u32, begun: true });
                 return Some(EventKind::Call { op: op as u32 });
             };
@@ -221,13 +231,16 @@ impl Machine {
             }
             EventKind::MarkerWrite { .. } if acking => Some(Phase::Ack),
             EventKind::MarkerWrite { .. } => Some(Phase::Stage),
-            EventKind::CopyStart { .. } => Some(Phase::Trigger),
-            EventKind::CpuFence => Some(Phase::Doorbell),
+            EventKind::CopyStartReturn { ret: Ret::OK, .. } => Some(Phase::Doorbell),
+            EventKind::CopyStart { .. } | EventKind::CopyStartReturn { .. } => Some(Phase::Trigger),
+            EventKind::CpuFence => {
+                let ringing = matches!(self.host.stack.last(), Some(Frame::Start { .. }));
+                ringing.then_some(Phase::Doorbell)
+            }
             EventKind::MmioWrite { offset, .. } => {
                 let bell = crate::udma::reg::name_at(offset).is_some_and(|r| r.name == "drtp_inc");
                 bell.then_some(Phase::Doorbell)
             }
-            EventKind::CopyStartReturn { .. } => Some(Phase::Doorbell),
             EventKind::WaitBudget { .. } | EventKind::Delay { .. } | EventKind::Poll { .. } => {
                 Some(Phase::Poll)
             }
@@ -348,6 +361,7 @@ impl Machine {
             self.find(Diagnostic::new(code, text), p);
         }
         self.host.last_ret = Some(ret);
+        self.host.last_call = self.host.call_at;
         self.host.ret = None;
         Next::Last(EventKind::CallReturn { op, ret }, Ret::OK)
     }
@@ -397,7 +411,7 @@ impl Machine {
                 desc,
             }
         });
-        self.host.batch = self.queues[i].batches + 1;
+        self.open_batch(i);
         self.host.polled = None;
         if ask.size == 0 && ret == Ret::OK {
             let d = Diagnostic::new("R013", "a pair of size 0 moves 65536 bytes");
@@ -448,6 +462,13 @@ impl Machine {
             return Err(staged.result.map_or_else(|e| Ret::Code(e.errno().0), |_| Ret::OK));
         }
         let taken = Dir::BOTH.map(|d| self.queues[i].sw[super::queue::ix(d)].take());
+        if staged.result.is_ok() {
+            for (dir, (slot, _)) in Dir::BOTH.into_iter().zip(taken) {
+                if self.queues[i].overruns(dir) {
+                    self.overrun(p, i, dir, u64::from(slot));
+                }
+            }
+        }
         match staged.result {
             Err(e) => Ok((Ret::Code(e.errno().0), taken.map(|(slot, id)| Some((slot, id, None))))),
             Ok((tx, rx)) => {
@@ -460,6 +481,17 @@ impl Machine {
                 Ok((Ret::OK, [with(taken[0], tx), with(taken[1], rx)]))
             }
         }
+    }
+
+    /// A slot was written that the engine had not retired.
+    fn overrun(&mut self, p: &Program, i: usize, dir: Dir, slot: u64) {
+        let at = SlotRef {
+            queue: Some((self.queues[i].id().engine, self.queues[i].id().queue)),
+            dir,
+            index: slot,
+        };
+        let text = "a slot is written that the engine has not retired yet";
+        self.find(Diagnostic::new("R007", text).at(Place::slot(at)), p);
     }
 
     fn copy_in(
@@ -482,7 +514,8 @@ impl Machine {
         // Every descriptor that names host memory must name memory of the process: here, a
         // region of the program.
         let owned = |d: Desc| {
-            d.is_zero() || d.is_meta() || !p.arch.is_host(d.ptr) || p.region_at(d.ptr).is_some()
+            let host = resolve(p, d.ptr).ok().filter(|a| p.arch.is_host(*a));
+            d.is_zero() || d.is_meta() || host.is_none_or(|a| p.region_at(a).is_some())
         };
         if !desc::iter_image(bytes).all(owned) {
             return Err(Errno::INVAL);
@@ -490,16 +523,10 @@ impl Machine {
         self.memory.write(decl.slot_addr(at), &bytes[..bytes.len() / DESC_BYTES * DESC_BYTES]);
         self.host.unfenced = true;
         self.host.polled = None;
-        let q = &mut self.queues[i];
-        let sw = &mut q.sw[super::queue::ix(dir)];
-        // Where it ends in the running count, which begins at the queue's first slot: on the
-        // current lap, or on the next where its first slot was passed already.
-        let lap = sw.staged / decl.size * decl.size;
-        let nth = (at + decl.size - q.decl.start(dir).slot % decl.size) % decl.size;
-        let end = if nth + count > decl.size { decl.size } else { nth + count };
-        let passed = nth + count <= decl.size && lap + nth < sw.staged;
-        sw.staged = sw.staged.max(lap + end + if passed { decl.size } else { 0 });
-        self.host.batch = q.batches + 1;
+        if self.queues[i].copied_in(dir, at, count) {
+            self.overrun(p, i, dir, at);
+        }
+        self.open_batch(i);
         Ok(EventKind::CopyIn { queue, dir, slot: at, count })
     }
 

@@ -98,7 +98,9 @@ fn own(kind: &EventKind) -> Value {
         EventKind::Fault { dir, bit, slot, addr: a, aborted } => json!({ "ring": dir.name(),
             "slot": slot, "addr": addr(a), "bit": bit, "aborted": aborted,
             "fault": cause::by_bit(dir, bit).map(|c| c.name) }),
-        EventKind::Stall { slot, why } => json!({ "slot": slot, "why": why.words() }),
+        EventKind::Stall { dir, slot, why } => {
+            json!({ "ring": dir.name(), "slot": slot, "why": why.words() })
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 //! The schedule is fixed: the engine acts as soon as its work is due, otherwise the host. A
 //! run is therefore a function of the program alone, and an event number names a moment.
 
-use super::device::{self, Action};
+use super::device::{self, Action, LaterFault};
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
 use super::memory::{Memory, mix};
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
-use crate::limits::MAX_DIAGNOSTICS;
+use crate::limits::MAX_RUN_SAME_CODE;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
@@ -60,8 +60,10 @@ pub struct Machine {
     pub regs: OrdMap<(u32, u32), u32>,
     /// Engines that aborted.
     pub aborted: OrdSet<u32>,
-    /// Causes recorded: queue, direction, bit, slot.
+    /// Causes recorded, up to a bound for each: queue, direction, bit, slot.
     pub causes: Vector<(QueueId, Dir, u8, u64)>,
+    /// How often each cause was recorded.
+    pub cause_counts: OrdMap<(Dir, u8), u64>,
     /// The host.
     pub host: Host,
     /// Microseconds between a TX doorbell and the start of work (a scenario's).
@@ -72,12 +74,14 @@ pub struct Machine {
     pub lose: u32,
     /// The driver believes itself in a reset window (a scenario's).
     pub reset_window: bool,
-    /// Findings so far.
+    /// Findings so far, up to a bound for each code.
     pub findings: Vector<Finding>,
+    /// How often each code was found.
+    pub finding_counts: OrdMap<&'static str, u64>,
     /// Queues for which unknown source bytes were told.
     pub told_unknown: OrdSet<QueueId>,
-    /// Events that follow the current one at once.
-    pub queued: VecDeque<(Agent, EventKind)>,
+    /// Faults of the descriptor just fetched, each the next event.
+    pub queued: VecDeque<LaterFault>,
     /// The newest event.
     pub last: Option<Event>,
 }
@@ -93,12 +97,14 @@ impl Machine {
             regs: program.registers.iter().map(|&(e, o, v)| ((e, o), v)).collect(),
             aborted: OrdSet::new(),
             causes: Vector::new(),
+            cause_counts: OrdMap::new(),
             host: Host::default(),
             latency_us: 0,
             held: false,
             lose: 0,
             reset_window: false,
             findings: Vector::new(),
+            finding_counts: OrdMap::new(),
             told_unknown: OrdSet::new(),
             queued: VecDeque::new(),
             last: None,
@@ -108,6 +114,7 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
+        self.host.opened = None;
         self.n += 1;
         let Some((agent, kind)) = self.next(p) else {
             self.n -= 1;
@@ -144,12 +151,34 @@ impl Machine {
         self.host.phase
     }
 
-    /// Records a finding, placed at the current event, up to a bound.
+    /// Records a finding, placed at the current event. Of one code only so many are kept, so
+    /// that remarks made over and over leave room for the error that follows them.
     pub(super) fn find(&mut self, mut d: Diagnostic, _p: &Program) {
         d.place.event = Some(self.n);
-        if self.findings.len() < MAX_DIAGNOSTICS {
+        let n = self.finding_counts.get(d.code).map_or(1, |n| n + 1);
+        self.finding_counts.insert(d.code, n);
+        if n <= MAX_RUN_SAME_CODE {
             self.findings.push_back(d);
         }
+    }
+
+    /// Records a cause, bounded in the same way.
+    pub(super) fn record(&mut self, id: QueueId, dir: Dir, bit: u8, slot: u64) {
+        let n = self.cause_counts.get(&(dir, bit)).map_or(1, |n| n + 1);
+        self.cause_counts.insert((dir, bit), n);
+        if n <= MAX_RUN_SAME_CODE {
+            self.causes.push_back((id, dir, bit, slot));
+        }
+    }
+
+    /// Causes recorded so far, those beyond the bound included.
+    pub fn faults(&self) -> u64 {
+        self.cause_counts.values().sum()
+    }
+
+    /// Findings made so far, those beyond the bound included.
+    pub fn found(&self) -> u64 {
+        self.finding_counts.values().sum()
     }
 
     /// Whether an error was found so far.
@@ -169,8 +198,10 @@ impl Machine {
 
     fn next(&mut self, p: &Program) -> Option<(Agent, EventKind)> {
         loop {
-            if let Some(next) = self.queued.pop_front() {
-                return Some(next);
+            if let Some(f) = self.queued.pop_front() {
+                let id = self.queues[f.queue].id();
+                let kind = self.fault(p, f.queue, f.dir, f.name, (f.slot, f.addr));
+                return Some((Agent::Engine(id), kind));
             }
             let engine = self.due();
             if let Some(poll) = self.host.poll {
@@ -234,7 +265,7 @@ impl Machine {
             // The engine goes first. Reads so far are told before it changes what they see;
             // with no speed set that is before its first event.
             let instant = p.speed == crate::engine::program::Speed::default();
-            let tells = poll.untold > 0 && (instant || self.changes(i, poll.addr));
+            let tells = poll.untold > 0 && (instant || self.changes(p, i, poll.addr));
             return tells.then(|| tell(self, poll, value));
         }
         let seen = match poll.idle_of {
@@ -268,11 +299,13 @@ impl Machine {
     }
 
     /// Whether queue `i`'s next act writes the word at `addr`.
-    fn changes(&self, i: usize, addr: u64) -> bool {
+    fn changes(&self, p: &Program, i: usize, addr: u64) -> bool {
         let q = &self.queues[i];
         device::next_action(q) == Action::Visible
             && q.packet.rx.get(q.packet.visible).is_some_and(|x| {
-                x.desc.ptr < addr + 4 && addr < x.desc.ptr.saturating_add(x.desc.length())
+                device::resolve(p, x.desc.ptr).is_ok_and(|to| {
+                    to < addr.saturating_add(4) && addr < to.saturating_add(x.desc.length())
+                })
             })
     }
 
@@ -291,6 +324,8 @@ impl Machine {
         };
         if name == "drtp_inc" && self.lose > 0 {
             self.lose -= 1;
+            // The host has rung: the batch counts, though the engine never hears of it.
+            self.queues[i].batches += u64::from(dir == Dir::Rx);
             return true;
         }
         self.regs.insert((engine, offset), value);
@@ -319,6 +354,9 @@ impl Machine {
         }
         let due = self.now_ns.saturating_add(self.latency_us.saturating_mul(1000));
         let held = self.held;
+        if dir == Dir::Rx && self.queues[i].begun <= self.queues[i].batches {
+            self.open_batch(i);
+        }
         let q = &mut self.queues[i];
         let hw = q.hw_mut(dir);
         hw.posted += n;
@@ -327,13 +365,16 @@ impl Machine {
         q.stalled = None;
         if dir == Dir::Tx {
             q.bounds.push_back((posted, q.batches));
-            if !held {
-                q.due = Some(q.due.map_or(due, |d| d.min(due)));
-            }
+            q.due = match q.due {
+                // What is in work takes the time that it takes.
+                Some(busy) if !q.packet.is_empty() => Some(busy),
+                now if held => now,
+                now => Some(now.map_or(due, |d| d.min(due))),
+            };
         } else {
             q.batches += 1;
             // An engine that stood for want of Rx goes on.
-            if q.due.is_none() && q.has_work() && !held && !q.packet.is_empty() {
+            if q.due.is_none() && !held && !q.packet.is_empty() {
                 q.due = Some(due);
             }
         }
@@ -350,6 +391,17 @@ impl Machine {
             let text =
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place), p);
+        }
+    }
+
+    /// The host works on the next batch of queue `i`; notes where that is the first of it.
+    pub(super) fn open_batch(&mut self, i: usize) {
+        let q = &mut self.queues[i];
+        let n = q.batches + 1;
+        self.host.batch = n;
+        if q.begun < n {
+            q.begun = n;
+            self.host.opened = Some(n);
         }
     }
 
@@ -393,7 +445,7 @@ impl Machine {
             .iter()
             .fold(h, |h, (k, v)| mix(mix(h, u64::from(k.0) << 32 | u64::from(k.1)), u64::from(*v)));
         h = self.aborted.iter().fold(h, |h, e| mix(h, u64::from(*e)));
-        h = mix(mix(h, self.causes.len() as u64), self.findings.len() as u64);
+        h = mix(mix(h, self.faults()), self.found());
         h = mix(
             mix(h, self.latency_us),
             u64::from(self.lose) << 2 | u64::from(self.held) << 1 | u64::from(self.reset_window),

@@ -45,7 +45,7 @@ impl Source {
     fn continues(&self, len: u64, next: &Source) -> bool {
         match (self, next) {
             (Source::Byte(a), Source::Byte(b)) => a == b,
-            (Source::Pattern(s, o), Source::Pattern(t, p)) => s == t && o + len == *p,
+            (Source::Pattern(s, o), Source::Pattern(t, p)) => s == t && o.wrapping_add(len) == *p,
             (Source::Unknown(a), Source::Unknown(b)) => a.wrapping_add(len) == *b,
             (Source::Unwritten, Source::Unwritten) => true,
             (Source::Blob(i, _, o), Source::Blob(j, _, p)) => i == j && o + len == *p,
@@ -495,8 +495,9 @@ impl Memory {
         if let Some((s, before)) = self.before(start)
             && s.saturating_add(before.len) == start
             && before.source.continues(before.len, &e.source)
+            && let Some(len) = before.len.checked_add(e.len)
         {
-            let joined = Extent { len: before.len + e.len, source: before.source.clone() };
+            let joined = Extent { len, source: before.source.clone() };
             self.remove(s);
             return self.insert(s, joined);
         }

@@ -19,3 +19,6 @@ pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
 pub use life::Life;
 pub use machine::{Machine, Step};
 pub use memory::Memory;
+
+#[cfg(test)]
+mod tests;

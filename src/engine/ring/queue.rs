@@ -75,7 +75,8 @@ impl SwRing {
             return Err(if profile.asserts_return { Ret::Code(-1) } else { Ret::Bug });
         }
         self.next_cdesc_idx = self.next_cdesc_idx.wrapping_add(n) & (self.size - 1);
-        self.acked += u64::from(n);
+        // By as much as the cursor moves: the whole ring is nothing.
+        self.acked += u64::from(n & (self.size - 1));
         Ok(())
     }
 
@@ -120,14 +121,20 @@ impl HwRing {
         self.ring_id = self.first.ring_id;
     }
 
+    /// How far the k-th descriptor lies from slot 0 of the first lap. A declared start beyond
+    /// the ring counts modulo its size.
+    fn distance(&self, k: u64) -> u64 {
+        self.first.slot.checked_rem(self.ring.size).unwrap_or(0).saturating_add(k)
+    }
+
     /// The slot of the k-th descriptor.
     pub fn slot(&self, k: u64) -> u64 {
-        if self.ring.size == 0 { 0 } else { (self.first.slot + k) % self.ring.size }
+        self.distance(k).checked_rem(self.ring.size).unwrap_or(0)
     }
 
     /// Phase of the k-th descriptor.
     fn phase(&self, k: u64) -> u64 {
-        let laps = (self.first.slot + k).checked_div(self.ring.size).unwrap_or(0);
+        let laps = self.distance(k).checked_div(self.ring.size).unwrap_or(0);
         (u64::from(self.first.ring_id) + laps) & 3
     }
 
@@ -196,6 +203,8 @@ pub struct Queue {
     pub marker: u64,
     /// Doorbell pairs so far: the number of the newest batch.
     pub batches: u64,
+    /// The newest batch that anything was done for.
+    pub begun: u64,
     /// Batches acked or given up.
     pub batches_done: u64,
     /// Where batches end among the posted Tx descriptors not yet retired: (count, batch).
@@ -238,6 +247,7 @@ impl Queue {
             packet: super::device::Packet::default(),
             marker: decl.marker_area,
             batches: 0,
+            begun: 0,
             batches_done: 0,
             bounds: std::collections::VecDeque::new(),
             handles: [None; 3],
@@ -279,6 +289,46 @@ impl Queue {
     pub fn has_work(&self) -> bool {
         let tx = self.hw(Dir::Tx);
         !self.packet.is_empty() || tx.fetched < tx.posted
+    }
+
+    /// Whether the slot taken last is one that the engine was told of and has not retired: the
+    /// driver hands it out again after an ack of what was not done.
+    pub fn overruns(&self, dir: Dir) -> bool {
+        let (sw, hw) = (self.sw(dir), self.hw(dir));
+        let before = sw.staged.checked_sub(u64::from(sw.size) + 1);
+        before.is_some_and(|k| (hw.retired..hw.posted).contains(&k))
+    }
+
+    /// Counts descriptors that were copied into slots `at ..`, which lie inside the ring. Each
+    /// is taken for the next use of its slot that no doorbell has told of. Answers whether one
+    /// of them lies on a slot that the engine has not retired.
+    pub fn copied_in(&mut self, dir: Dir, at: u64, count: u64) -> bool {
+        let hw = *self.hw(dir);
+        let sw = &mut self.sw[ix(dir)];
+        let size = u64::from(sw.size);
+        if size == 0 || count == 0 {
+            return false;
+        }
+        // Counted from the queue's first slot on; what goes around there is a second part.
+        let from = (at + size - self.decl.start(dir).slot % size) % size;
+        let first = count.min(size - from);
+        let (posted, retired) = (hw.posted % size, hw.retired % size);
+        let outstanding = (hw.posted - hw.retired).min(size);
+        let mut overrun = false;
+        for (from, len) in [(from, first), (0, count - first)] {
+            if len == 0 {
+                continue;
+            }
+            let end = if from < posted && posted < from + len {
+                size
+            } else {
+                (from + size - posted) % size + len
+            };
+            sw.staged = sw.staged.max(hw.posted + end);
+            let ahead = (from + size - retired) % size;
+            overrun |= outstanding > 0 && (ahead < outstanding || ahead + len > size);
+        }
+        overrun
     }
 
     /// Resets one direction in hardware.

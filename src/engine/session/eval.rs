@@ -138,8 +138,8 @@ impl Eval<'_> {
                 Some(Ret::Bug) => Err(EvalError::Unknown("the last call hit an assertion".into())),
                 None => Err(EvalError::Unknown("no call has returned yet".into())),
             },
-            "faults" => Ok(m.causes.len() as u64),
-            "findings" => Ok(m.findings.len() as u64),
+            "faults" => Ok(m.faults()),
+            "findings" => Ok(m.found()),
             "timeouts" => Ok(m.host.timeouts),
             _ => {
                 let names =

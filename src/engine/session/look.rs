@@ -9,7 +9,7 @@ use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
-use crate::limits::MAX_EXAMINE_BYTES;
+use crate::limits::{MAX_EXAMINE_BYTES, MAX_RUN_SAME_CODE};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, describe, reg};
 
@@ -102,7 +102,9 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             let end = if aborted { "the engine aborts" } else { "masked, it goes on" };
             format!("fault {name} at {dir}[{slot}], address {addr:#x}: {end}")
         }
-        EventKind::Stall { slot, why } => format!("stall at slot {slot}: {}", why.words()),
+        EventKind::Stall { dir, slot, why } => {
+            format!("stall at {dir}[{slot}]: {}", why.words())
+        }
     }
 }
 
@@ -352,7 +354,13 @@ impl Session {
         let line = |d: &Diagnostic| {
             format!("{}[{}] {}: {}", d.severity, d.code, place(&d.place), d.message)
         };
-        self.machine.findings.iter().map(line).collect()
+        let mut lines: Vec<String> = self.machine.findings.iter().map(line).collect();
+        for (code, n) in &self.machine.finding_counts {
+            if *n > MAX_RUN_SAME_CODE {
+                lines.push(format!("{} more of {code}", n - MAX_RUN_SAME_CODE));
+            }
+        }
+        lines
     }
 
     fn info_batches(&self) -> Vec<String> {

@@ -25,6 +25,7 @@ use super::command::{Command, Expect, Loc};
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
 use crate::diag::{Diagnostic, Severity};
+use crate::udma::Dir;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -62,7 +63,10 @@ pub struct Session {
     marks: BTreeMap<String, u64>,
     vars: BTreeMap<String, u64>,
     examine_next: u64,
-    expected: BTreeSet<&'static str>,
+    /// Findings that an `expect` named, by their index: a run always makes the same ones.
+    expected: BTreeSet<usize>,
+    /// Engines whose abort was expected; that their batches time out follows from it.
+    expected_aborts: BTreeSet<u32>,
 }
 
 impl Session {
@@ -81,6 +85,7 @@ impl Session {
             vars: BTreeMap::new(),
             examine_next: 0,
             expected: BTreeSet::new(),
+            expected_aborts: BTreeSet::new(),
         }
     }
 
@@ -163,7 +168,18 @@ impl Session {
 
     /// Findings up to the position that no `expect` named, of every severity.
     pub fn findings_left(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.machine.findings.iter().filter(|d| !self.expected.contains(d.code))
+        let follows = |d: &Diagnostic| {
+            let engine = d.place.slot.and_then(|s| s.queue).map(|q| q.0);
+            d.code == "R002" && engine.is_some_and(|e| self.expected_aborts.contains(&e))
+        };
+        let left = self.machine.findings.iter().enumerate();
+        left.filter(move |(i, d)| !self.expected.contains(i) && !follows(d)).map(|(_, d)| d)
+    }
+
+    /// Takes the findings that answer yes as expected.
+    fn expect_those(&mut self, named: impl Fn(&Diagnostic) -> bool) {
+        let all = self.machine.findings.iter().enumerate();
+        self.expected.extend(all.filter(|(_, d)| named(d)).map(|(i, _)| i));
     }
 
     /// Whether the program can be stepped.
@@ -270,18 +286,16 @@ impl Session {
                 if !hit {
                     return not(format!("no fault {name} up to event {}", self.machine.n));
                 }
-                self.expected.extend(["R001", "R018", "R002", "R010"]);
+                self.expect_fault(name, slots);
                 ok
             }
             Expect::Timeout(batch) => {
-                let hit = self.machine.findings.iter().any(|d| {
-                    d.code == "R002"
-                        && batch.is_none_or(|b| d.message.starts_with(&format!("batch {b} ")))
-                });
-                if !hit {
+                let start = batch.map_or("batch ".to_owned(), |b| format!("batch {b} "));
+                let named = |d: &Diagnostic| d.code == "R002" && d.message.starts_with(&start);
+                if !self.machine.findings.iter().any(named) {
                     return not(format!("no timeout up to event {}", self.machine.n));
                 }
-                self.expected.insert("R002");
+                self.expect_those(named);
                 ok
             }
             Expect::Ret(code) => self.expect_ret(Ret::Code(*code)),
@@ -293,10 +307,35 @@ impl Session {
         }
     }
 
+    /// Takes the findings about a fault as expected: the fault itself, and the missing memory
+    /// that was found with it.
+    fn expect_fault(&mut self, name: &str, slots: Option<(QueueId, Dir, u64, u64)>) {
+        let start = format!("{name}:");
+        let is = |d: &&Diagnostic| {
+            let at = d.place.slot.is_some_and(|s| {
+                slots.is_none_or(|(q, dir, first, last)| {
+                    s.queue == Some((q.engine, q.queue))
+                        && s.dir == dir
+                        && (first..=last).contains(&s.index)
+                })
+            });
+            matches!(d.code, "R001" | "R018") && d.message.starts_with(&start) && at
+        };
+        let hits: Vec<Diagnostic> = self.machine.findings.iter().filter(is).cloned().collect();
+        let aborts = hits.iter().filter(|d| d.code == "R001");
+        self.expected_aborts.extend(aborts.filter_map(|d| Some(d.place.slot?.queue?.0)));
+        let events: BTreeSet<Option<u64>> = hits.iter().map(|d| d.place.event).collect();
+        self.expect_those(|d| is(&d) || d.code == "R010" && events.contains(&d.place.event));
+    }
+
     fn expect_ret(&mut self, want: Ret) -> Result<Outcome, Diagnostic> {
         match self.machine.host.last_ret {
             Some(got) if got == want => {
-                self.expected.extend(["R002", "R003", "R004", "R017"]);
+                let call = self.machine.host.last_call;
+                self.expect_those(|d| {
+                    matches!(d.code, "R002" | "R003" | "R004" | "R017")
+                        && d.place.event.is_some_and(|n| n >= call)
+                });
                 Ok(Outcome::default())
             }
             Some(got) => {

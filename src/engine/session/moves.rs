@@ -28,13 +28,12 @@ type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 #[derive(Clone, Copy)]
 pub(super) struct Prior {
     pub phase: Option<Phase>,
-    pub batch: u64,
     pub timeouts: u64,
 }
 
 impl Prior {
     fn of(m: &Machine) -> Prior {
-        Prior { phase: m.phase(), batch: m.last.map_or(0, |e| e.batch), timeouts: m.host.timeouts }
+        Prior { phase: m.phase(), timeouts: m.host.timeouts }
     }
 }
 
@@ -126,7 +125,10 @@ impl Session {
                 break;
             }
             if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
-                self.machine = m;
+                // Forwards the session stays where it got to; on the way back it has not moved.
+                if m.n > from {
+                    self.machine = m;
+                }
                 return "cancelled".to_owned();
             }
         }
@@ -167,7 +169,7 @@ impl Session {
                 self.machine = m;
                 return Ok("the run is at its end".to_owned());
             };
-            if let Some(why) = self.stop_at(prior, &m, &step.event)? {
+            if let Some(why) = self.stop_at(&m, &step.event)? {
                 self.machine = m;
                 self.forget_once();
                 return Ok(why);
@@ -202,7 +204,7 @@ impl Session {
             while m.n + 1 < end {
                 let prior = Prior::of(&m);
                 let Some(step) = self.timeline.step(&mut m) else { break };
-                if let Some(why) = self.stop_at(prior, &m, &step.event)? {
+                if let Some(why) = self.stop_at(&m, &step.event)? {
                     hits.push((m.n, Some(why)));
                 } else if ask(self, prior, &m, &step.event)? {
                     hits.push((m.n, None));
@@ -212,7 +214,9 @@ impl Session {
                 left -= 1;
                 if why.is_some() || left == 0 {
                     self.machine = self.timeline.state_at(n, &self.machine);
-                    self.forget_once();
+                    if why.is_some() {
+                        self.forget_once();
+                    }
                     return Ok(why.unwrap_or_default());
                 }
             }
@@ -274,7 +278,10 @@ fn is_unit(s: &Session, prior: Prior, m: &Machine, e: &Event, unit: Unit) -> boo
             s.selected().is_none_or(|q| q == queue)
         }
         // A batch that times out has no ack.
-        (Unit::Batch, _) => m.host.timeouts > prior.timeouts,
+        (Unit::Batch, _) => {
+            let mine = s.selected().is_none_or(|q| m.host.timed_out == Some(q));
+            m.host.timeouts > prior.timeouts && mine
+        }
         _ => false,
     }
 }

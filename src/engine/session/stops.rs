@@ -1,7 +1,6 @@
 //! Breakpoints. They belong to the timeline: an event matches or does not, whichever way the
 //! session comes to it.
 
-use super::moves::Prior;
 use super::{EvalError, Outcome, Session, eval, queue_of};
 use crate::diag::Diagnostic;
 use crate::engine::command::Loc;
@@ -11,7 +10,7 @@ use crate::engine::ring::host::Frame;
 use crate::engine::ring::{Event, EventKind, Machine};
 use crate::limits::MAX_STOPS;
 use crate::udma::profile::MARKER;
-use crate::udma::{Dir, reg};
+use crate::udma::{DESC_BYTES, Dir, reg};
 
 /// A breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,15 +76,35 @@ fn slots(e: &Event) -> Vec<(QueueId, Dir, u64, u64)> {
             vec![(id, Dir::Tx, tx.slot, 1), (id, Dir::Rx, rx.slot, 1)]
         }
         EventKind::CopyIn { dir, slot, count, .. } => vec![(id, dir, slot, count)],
-        EventKind::Fetch { dir, slot, .. } | EventKind::Fault { dir, slot, .. } => one(dir, slot),
+        EventKind::Fetch { dir, slot, .. }
+        | EventKind::Fault { dir, slot, .. }
+        | EventKind::Stall { dir, slot, .. } => one(dir, slot),
         EventKind::Read { slot, .. } => one(Dir::Tx, slot),
         EventKind::Visible { slot, .. } => one(Dir::Rx, slot),
         EventKind::Retire { tx, rx, .. } => [(Dir::Tx, tx), (Dir::Rx, rx)]
             .into_iter()
             .filter_map(|(dir, slot)| Some((id, dir, slot?, 1)))
             .collect(),
-        EventKind::Stall { slot, .. } => one(Dir::Tx, slot),
         _ => Vec::new(),
+    }
+}
+
+/// Whether an event writes or fetches a descriptor that holds the byte at `addr`.
+fn moves_slot(m: &Machine, e: &Event, addr: u64) -> bool {
+    let Some(q) = e.queue().and_then(|id| m.queue(id)) else { return false };
+    let holds = |base: u64, len: u64| addr >= base && addr - base < len;
+    let bytes = DESC_BYTES as u64;
+    match e.kind {
+        EventKind::Stage { tx, rx, .. } => {
+            [(Dir::Tx, tx), (Dir::Rx, rx)].into_iter().any(|(dir, taken)| {
+                taken.desc.is_some() && holds(q.ring(dir).slot_addr(taken.slot), bytes)
+            })
+        }
+        EventKind::CopyIn { dir, slot, count, .. } => {
+            holds(q.ring(dir).slot_addr(slot), count.saturating_mul(bytes))
+        }
+        EventKind::Fetch { dir, slot, .. } => holds(q.hw(dir).ring.slot_addr(slot), bytes),
+        _ => false,
     }
 }
 
@@ -99,7 +118,10 @@ pub fn touches(s: &Session, m: &Machine, e: &Event, loc: &Loc) -> bool {
             })
         }
         Loc::Batch(n) => e.batch == *n,
-        Loc::Addr(a) => e.kind.access().is_some_and(|(addr, len, _)| *a >= addr && *a - addr < len),
+        Loc::Addr(a) => {
+            let data = e.kind.access();
+            data.is_some_and(|(addr, len, _)| *a >= addr && *a - addr < len) || moves_slot(m, e, *a)
+        }
         Loc::Marker => matches!(e.kind, EventKind::Visible { addr, len: 4, .. }
             if m.memory.read_u32(addr) == MARKER),
         Loc::Doorbell => is_doorbell(m, e, None),
@@ -110,18 +132,13 @@ pub fn touches(s: &Session, m: &Machine, e: &Event, loc: &Loc) -> bool {
 
 impl Session {
     /// Whether a stop matches, leaving its count of hits aside.
-    fn matches(
-        &self,
-        stop: &Stop,
-        prior: Prior,
-        m: &Machine,
-        e: &Event,
-    ) -> Result<bool, Diagnostic> {
-        // A batch stops at its first event only.
-        if matches!(stop.loc, Loc::Batch(n) if prior.batch == n) {
-            return Ok(false);
-        }
-        if !touches(self, m, e, &stop.loc) {
+    fn matches(&self, stop: &Stop, m: &Machine, e: &Event) -> Result<bool, Diagnostic> {
+        let here = match stop.loc {
+            // A batch stops at its first event only.
+            Loc::Batch(n) => m.host.opened == Some(n),
+            _ => touches(self, m, e, &stop.loc),
+        };
+        if !here {
             return Ok(false);
         }
         let Some(cond) = &stop.cond else { return Ok(true) };
@@ -133,15 +150,9 @@ impl Session {
     }
 
     /// Why the session stops at this event, if a stop says so.
-    pub(super) fn stop_at(
-        &mut self,
-        prior: Prior,
-        m: &Machine,
-        e: &Event,
-    ) -> Result<Option<String>, Diagnostic> {
-        for i in 0..self.stops.len() {
-            let stop = &self.stops[i];
-            if !stop.enabled || e.n <= stop.skip_to || !self.matches(stop, prior, m, e)? {
+    pub(super) fn stop_at(&self, m: &Machine, e: &Event) -> Result<Option<String>, Diagnostic> {
+        for stop in &self.stops {
+            if !stop.enabled || e.n <= stop.skip_to || !self.matches(stop, m, e)? {
                 continue;
             }
             let text = format!("breakpoint {}, {}", stop.number, stop.text());
@@ -153,11 +164,10 @@ impl Session {
     /// Counts the hit of the stop at the position, and deletes it where it was for once.
     pub(super) fn forget_once(&mut self) {
         let (m, Some(e)) = (self.machine.clone(), self.machine.last) else { return };
-        let prior = Prior { phase: None, batch: 0, timeouts: 0 };
         for i in (0..self.stops.len()).rev() {
             let hit = self.stops[i].enabled
                 && e.n > self.stops[i].skip_to
-                && self.matches(&self.stops[i], prior, &m, &e).unwrap_or(false);
+                && self.matches(&self.stops[i], &m, &e).unwrap_or(false);
             if hit {
                 self.stops[i].hits += 1;
                 if self.stops[i].once {
@@ -209,9 +219,8 @@ impl Session {
         let mut m = self.timeline.start().clone();
         let mut left = n;
         while left > 0 {
-            let prior = Prior { phase: None, batch: m.last.map_or(0, |e| e.batch), timeouts: 0 };
             let Some(step) = self.timeline.step(&mut m) else { return Ok(u64::MAX) };
-            left -= u64::from(self.matches(stop, prior, &m, &step.event)?);
+            left -= u64::from(self.matches(stop, &m, &step.event)?);
         }
         Ok(m.n)
     }

@@ -7,7 +7,7 @@ use crate::engine::expr::{BinOp, Expr, QueueRef};
 use crate::engine::program::{
     DeviceOp, Fill, HostOp, QueueDecl, Region, RegionKind, RingDecl, Speed, Start,
 };
-use crate::engine::ring::machine;
+use crate::engine::ring::{EventKind, Role, machine};
 use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
@@ -270,4 +270,137 @@ fn tx_without_rx_stalls_until_rx_is_rung() {
     assert_eq!(stalled, 1);
     assert_eq!(done.machine.queues[0].hw(Dir::Rx).retired, 1);
     assert!(done.machine.findings.iter().all(|d| d.code == "R005"), "{:?}", done.machine.findings);
+}
+
+fn cont(s: &mut Session) -> u64 {
+    s.execute(&Command::Continue { back: false }).unwrap();
+    s.position()
+}
+
+fn stop(s: &mut Session, loc: Loc, once: bool) {
+    s.execute(&Command::Break { loc, cond: None, once, after: 0 }).unwrap();
+}
+
+fn copy_async(previous: i32) -> HostOp {
+    HostOp::CopyAsync { queue: Q, src: HOST + 0x40_0000, dst: DEVICE, size: 64, previous }
+}
+
+#[test]
+fn a_batch_stops_once_at_its_first_event_however_the_host_comes_back_to_it() {
+    let wait = HostOp::WaitAsync { queue: Q, handle: 2 };
+    let ops = vec![copy_async(-1), copy_async(1), wait];
+    let mut s = Session::new(Arc::new(program(64, ops)));
+    stop(&mut s, Loc::Batch(2), false);
+    cont(&mut s);
+    assert!(matches!(s.last_event().unwrap().kind, EventKind::Stage { .. }));
+    cont(&mut s);
+    assert_eq!(Some(s.position()), s.end());
+}
+
+#[test]
+fn a_stop_that_was_not_hit_is_neither_counted_nor_deleted() {
+    let mut s = Session::new(Arc::new(program(64, vec![copy(64), copy(64)])));
+    s.execute(&Command::Goto(Goto::Event(Expr::Num(30)))).unwrap();
+    stop(&mut s, Loc::Batch(1), true);
+    stop(&mut s, Loc::Marker, false);
+    s.execute(&Command::Restart).unwrap();
+    assert_eq!(s.stops().len(), 2);
+    // Past the first event of batch 1, still inside it.
+    s.execute(&Command::Enable(vec![1], false)).unwrap();
+    s.execute(&Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: false }).unwrap();
+    s.execute(&Command::Enable(vec![1], true)).unwrap();
+    cont(&mut s);
+    assert_eq!((s.stops().len(), s.stops()[0].hits, s.stops()[1].hits), (2, 0, 1));
+}
+
+#[test]
+fn an_address_in_a_ring_stops_at_what_writes_and_fetches_the_slot() {
+    let mut s = Session::new(Arc::new(program(64, vec![copy(64)])));
+    stop(&mut s, Loc::Addr(HOST + 0x20_0018), false);
+    cont(&mut s);
+    assert!(matches!(s.last_event().unwrap().kind, EventKind::Stage { role: Role::Marker, .. }));
+    cont(&mut s);
+    let at = s.last_event().unwrap().kind;
+    assert!(matches!(at, EventKind::Fetch { dir: Dir::Rx, slot: 1, .. }), "{at:?}");
+}
+
+#[test]
+fn what_is_expected_covers_what_happened_and_no_more() {
+    let lose = |n| HostOp::Device(DeviceOp::LoseDoorbells(n));
+    let bad = HostOp::Stage {
+        queue: Q,
+        src: DEVICE,
+        dst: DEVICE,
+        size: 1 << 20,
+        barrier_code: 0,
+        set_dst_int: false,
+    };
+    let ops = vec![lose(2), copy(64), lose(2), copy(64), bad];
+    let mut s = Session::new(Arc::new(program(64, ops)));
+    cont(&mut s);
+    let left = |s: &Session| s.unexpected().iter().map(|d| d.code).collect::<Vec<_>>();
+    assert_eq!(left(&s), ["R002", "R002", "R003"]);
+    s.execute(&Command::Expect(Expect::Ret(-1))).unwrap();
+    assert_eq!(left(&s), ["R002", "R002"]);
+    s.execute(&Command::Expect(Expect::Timeout(Some(2)))).unwrap();
+    assert_eq!(left(&s), ["R002"]);
+    s.execute(&Command::Expect(Expect::Timeout(None))).unwrap();
+    assert_eq!(left(&s), [""; 0]);
+}
+
+#[test]
+fn an_expected_fault_covers_its_consequences_but_no_other_fault() {
+    let to = |dst| HostOp::Copy { queue: Q, src: HOST + 0x40_0000, dst, size: 64 };
+    let mut s = Session::new(Arc::new(program(64, vec![to(0x10)])));
+    cont(&mut s);
+    let left = |s: &Session| s.unexpected().iter().map(|d| d.code).collect::<Vec<_>>();
+    assert_eq!(left(&s), ["R010", "R001", "R002"]);
+    let fault = |name: &str| Command::Expect(Expect::Fault(name.into(), None));
+    assert!(s.execute(&fault("PREFETCH_RING_ID")).is_err());
+    s.execute(&fault("DATA_AXI_RESP")).unwrap();
+    assert_eq!(left(&s), [""; 0]);
+    // Two engines, a fault on each: one expected.
+    let mut p = program(64, vec![to(0x10)]);
+    let other = QueueId { engine: 129, queue: 0 };
+    let ring = |at| Some(RingDecl { base: HOST + at, size: 64 });
+    let (tx, rx) = (ring(0x50_0000_0000), ring(0x51_0000_0000));
+    p.queues.push(QueueDecl { id: other, tx, rx, ..p.queues[0] });
+    p.script.push(HostOp::InitQueue { queue: other }.into());
+    p.script.push(HostOp::Copy { queue: other, src: 0x20, dst: DEVICE, size: 64 }.into());
+    let mut s = Session::new(Arc::new(p));
+    cont(&mut s);
+    let slot = |queue, dir| Loc::Slots { queue, dir, first: 0, last: 0 };
+    let at = slot(QueueRef::Exact(other), Dir::Tx);
+    s.execute(&Command::Expect(Expect::Fault("DATA_AXI_RESP".into(), Some(at)))).unwrap();
+    assert_eq!(left(&s), ["R010", "R001", "R002"]);
+}
+
+#[test]
+fn finish_does_not_stop_at_the_timeout_of_another_queue() {
+    let other = QueueId { engine: 129, queue: 0 };
+    let mut p = program(64, vec![HostOp::InitQueue { queue: other }]);
+    let ring = |at| Some(RingDecl { base: HOST + at, size: 64 });
+    let (tx, rx) = (ring(0x50_0000_0000), ring(0x51_0000_0000));
+    p.queues.push(QueueDecl { id: other, tx, rx, ..p.queues[0] });
+    p.script.push(HostOp::Device(DeviceOp::LoseDoorbells(2)).into());
+    let src = HOST + 0x40_0000;
+    p.script.push(HostOp::Copy { queue: other, src, dst: DEVICE, size: 64 }.into());
+    p.script.push(copy(64).into());
+    let mut s = Session::new(Arc::new(p));
+    s.execute(&Command::Finish { back: false }).unwrap();
+    assert!(matches!(s.last_event().unwrap().kind, EventKind::Ack { queue: Q, dir: Dir::Tx, .. }));
+}
+
+#[test]
+fn a_cancelled_way_back_leaves_the_position() {
+    let mut s = Session::new(Arc::new(program(64, vec![copy(1 << 21); 8])));
+    cont(&mut s);
+    let (end, digest) = (s.position(), s.machine().digest());
+    let mut cancel = |_: Progress| ControlFlow::Break(());
+    for back in
+        [Command::Continue { back: true }, Command::Until { expr: Expr::Num(0), back: true }]
+    {
+        s.execute_with(&back, &mut cancel).unwrap();
+        assert_eq!((s.position(), s.machine().digest()), (end, digest), "{back:?}");
+    }
 }

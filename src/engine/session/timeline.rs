@@ -7,7 +7,7 @@
 
 use crate::engine::program::Program;
 use crate::engine::ring::{Event, Machine, Step};
-use crate::limits::MAX_CHECKPOINTS;
+use crate::limits::{MAX_CHECKPOINT_QUEUES, MAX_CHECKPOINTS};
 use imbl::OrdMap;
 use std::sync::Arc;
 
@@ -56,7 +56,9 @@ impl Timeline {
             *m = self.replay(m.n);
         } else if m.n.is_multiple_of(self.distance) && !self.checkpoints.contains_key(&m.n) {
             self.checkpoints.insert(m.n, m.clone());
-            if self.checkpoints.len() > MAX_CHECKPOINTS {
+            // A checkpoint costs what its queues cost; of two thousand queues fewer are kept.
+            let room = MAX_CHECKPOINT_QUEUES / self.program.queues.len().max(1);
+            if self.checkpoints.len() > room.clamp(1, MAX_CHECKPOINTS) {
                 self.distance *= 2;
                 let distance = self.distance;
                 let kept = self.checkpoints.iter().filter(|(n, _)| n.is_multiple_of(distance));

@@ -1,7 +1,7 @@
 //! The calls around a batch: queue initialisation, doorbell, wait, ack.
 
 use super::{Frame, Next};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::machine::{Machine, Polling};
@@ -74,7 +74,7 @@ impl Machine {
             EventKind::MmioWrite { engine: queue.engine, offset, value, lost }
         };
         let refused = |m: &Machine| {
-            let size = |d| m.queues[i].sw(d).size;
+            let size = |d| if m.queues[i].ready { m.queues[i].sw(d).size } else { 0 };
             m2s > size(Dir::Tx) || s2m > size(Dir::Rx)
         };
         match step {
@@ -86,7 +86,7 @@ impl Machine {
                 } else {
                     1
                 };
-                self.host.batch = self.queues[i].batches + 1;
+                self.open_batch(i);
                 Next::Event(EventKind::CopyStart { queue, m2s, s2m }, again(next))
             }
             1 | 3 => {
@@ -120,7 +120,10 @@ impl Machine {
     ) -> Next {
         let Some(i) = self.index_of(queue) else { return Next::End(Ret::Code(-1)) };
         let again = |step| Frame::Wait { queue, marker, count, kind, step };
-        let budget = p.profile.wait_budget(p.arch, p.platform, u64::from(count), kind);
+        // MODEL: waiting for an idle engine is no call of the driver's; it does not underflow at
+        // a count below 2 as the driver's wait does.
+        let pending = if marker.is_some() { count } else { count.max(2) };
+        let budget = p.profile.wait_budget(p.arch, p.platform, u64::from(pending), kind);
         let polled = marker.map_or(0, |m| m.wrapping_add(4));
         match step {
             0 => {
@@ -176,11 +179,13 @@ impl Machine {
         }
     }
 
-    /// A marker that is seen while the engine still holds descriptors of its batch.
+    /// A marker that is seen while bytes of its batch are still on their way. The marker's own
+    /// pair may not have retired yet where the engine has a speed.
     fn marker_too_early(&mut self, p: &Program, i: usize, count: u32) {
         let q = &self.queues[i];
-        let acked = q.sw(Dir::Tx).acked + u64::from(count);
-        if q.hw(Dir::Tx).retired < acked.min(q.hw(Dir::Tx).posted) {
+        let (sw, hw) = (q.sw(Dir::Rx), q.hw(Dir::Rx));
+        let acked = sw.acked.saturating_add(u64::from(count));
+        if hw.visible < acked.min(hw.posted) {
             let text = "the marker is seen before the engine is done with its batch";
             self.find(Diagnostic::new("R016", text), p);
         }
@@ -189,16 +194,29 @@ impl Machine {
     fn timed_out(&mut self, p: &Program, i: usize, count: u32) {
         self.host.explained = true;
         self.host.timeouts += 1;
-        let q = &mut self.queues[i];
-        q.batches_done += 1;
-        let why = match (q.faulted, q.stalled) {
-            (Some((dir, slot)), _) => format!("the engine faulted at {dir}[{slot}]"),
+        self.host.timed_out = Some(self.queues[i].id());
+        self.queues[i].batches_done += 1;
+        let q = &self.queues[i];
+        // A fault on any queue of an engine stops them all.
+        let engine = q.id().engine;
+        let faulted = self
+            .queues
+            .iter()
+            .filter(|o| o.id().engine == engine)
+            .find_map(|o| o.faulted.map(|(dir, index)| (o.id(), dir, index)))
+            .map(|(id, dir, index)| SlotRef { queue: Some((id.engine, id.queue)), dir, index });
+        let aborted = self.aborted.contains(&engine);
+        let why = match (&faulted, q.stalled) {
+            (Some(_), _) if aborted => "the engine faulted".to_owned(),
+            (_, _) if aborted => "the engine has aborted".to_owned(),
             (_, Some(stall)) => format!("the engine stands: {}", stall.words()),
             _ if q.has_work() => "the engine has not done what is posted".to_owned(),
             _ => "nothing is posted that would write the marker".to_owned(),
         };
         let text = format!("batch {} timed out: {why}", q.batches_done);
-        self.find(Diagnostic::new("R002", text), p);
+        let mut late = Diagnostic::new("R002", text);
+        late.place.slot = faulted.filter(|_| aborted);
+        self.find(late, p);
         let text =
             format!("{count} slots of each ring stay taken: a batch that times out is never acked");
         self.find(Diagnostic::new("R015", text), p);
