@@ -195,6 +195,9 @@ impl Model {
             theme,
             derived,
         };
+        if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
+            model.select_slot(Some(Dir::Rx), 0);
+        }
         model.after_move();
         model.prepare();
         model
