@@ -153,6 +153,18 @@ fn a_marker_that_came_is_not_waited_for_any_more() {
 }
 
 #[test]
+fn what_changes_the_marker_is_about_the_word_that_is_shown() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/sample-programs/double-buffer.dma");
+    let loaded = dmadbg::load::open(&[path.into()], &Default::default()).unwrap();
+    let p = Arc::unwrap_or_clone(loaded.program.unwrap());
+    // Its words alternate: the second batch polls another than the third.
+    let mut m = model(p, "x", (120, 36));
+    keys(&mut m, "ddd");
+    let shown = text(&draw(&m));
+    assert!(shown.contains("at    marker+0xc") && shown.contains(" flips it"), "{shown}");
+}
+
+#[test]
 fn a_small_screen_says_that_something_is_wrong() {
     let mut m = model(faulting(), "x", (80, 24));
     assert!(!text(&draw(&m)).contains("E3"));
