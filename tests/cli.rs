@@ -49,6 +49,15 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
+fn what_cannot_be_read_is_said_once() {
+    let r = run(&["run", "sample-programs/copy-4k.dma", "--script", "no-such-script"]);
+    assert_eq!(r.status, 2);
+    assert_eq!(r.err.matches("cannot").count(), 1, "{}", r.err);
+    let r = run(&["info"]);
+    assert_eq!(r.status, 2);
+}
+
+#[test]
 fn two_words_are_named_bit_by_bit() {
     let r = run(&["decode", "0x0d001000", "0x05080003"]);
     assert_eq!(r.status, 0, "{}", r.err);

@@ -4,7 +4,9 @@
 mod ui_support;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use dmadbg::engine::program::{Blob, HostOp, RingType};
 use dmadbg::engine::session::Session;
+use dmadbg::udma::{Desc, Dir, Generation};
 use dmadbg::ui::keymap::{Does, KEYMAP, When, markdown};
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Pane, seams};
@@ -102,8 +104,92 @@ fn brackets_walk_the_queues() {
     keys(&mut m, "]");
     assert_eq!(m.queue().unwrap().queue, 1);
     assert_eq!(m.slots(), 128);
-    keys(&mut m, "<Esc>[");
+    // The answer stands on the status line, so that the next key goes on.
+    assert!(m.popup.is_none());
+    assert!(m.said.as_ref().is_some_and(|s| s.text.contains("queue e128.q1")), "{:?}", m.said);
+    keys(&mut m, "[");
     assert_eq!(m.queue().unwrap().queue, 0);
+}
+
+#[test]
+fn a_ring_of_rx_alone_is_selected_and_nothing_is_said_of_a_run() {
+    let mut p = one_direction();
+    p.queues[0].rx = p.queues[0].tx.take();
+    let m = model(p, "ring.rx.bin", (120, 36));
+    assert_eq!((m.selection.dir, m.focus), (Dir::Rx, Pane::Rx));
+    let shown = text(&draw(&m));
+    for part in ["no marker: nothing is run", "opened to be read", "rx[0] stale"] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+}
+
+#[test]
+fn empty_slots_of_an_image_are_folded_while_they_are_staged() {
+    let mut p = base(Generation::V3, 64);
+    p.queues[0].allocatable = false;
+    let one = Desc { len_ctrl: 0x0d00_0040, word1: 0x0108_0003, ptr: 0x4000_0100_0000 };
+    for dir in Dir::BOTH {
+        let mut bytes = one.to_bytes().to_vec();
+        bytes.resize(64 * 16, 0);
+        let (ring, descs) = (RingType::Dir(dir), Blob::from_vec(bytes));
+        p.script.push(HostOp::CopyIn { queue: Q, ring, at: 0, descs }.into());
+    }
+    let mut m = model(p, "image.bin", (120, 36));
+    keys(&mut m, "Ga<Home>");
+    let shown = text(&draw(&m));
+    assert_eq!(shown.matches("63 staged, all zero").count(), 2, "{shown}");
+}
+
+#[test]
+fn a_marker_that_came_is_not_waited_for_any_more() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    assert!(text(&draw(&m)).contains("want  0xabcd_ef01"));
+    keys(&mut m, "G");
+    assert!(text(&draw(&m)).contains("want  nothing: batch 1 is over"));
+    // One that did not come is.
+    let mut m = model(faulting(), "x", (120, 36));
+    keys(&mut m, "G");
+    assert!(text(&draw(&m)).contains("want  0xabcd_ef01"));
+}
+
+#[test]
+fn what_changes_the_marker_is_about_the_word_that_is_shown() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/sample-programs/double-buffer.dma");
+    let loaded = dmadbg::load::open(&[path.into()], &Default::default()).unwrap();
+    let p = Arc::unwrap_or_clone(loaded.program.unwrap());
+    // Its words alternate: the second batch polls another than the third.
+    let mut m = model(p, "x", (120, 36));
+    keys(&mut m, "ddd");
+    let shown = text(&draw(&m));
+    assert!(shown.contains("at    marker+0xc") && shown.contains(" flips it"), "{shown}");
+}
+
+#[test]
+fn a_small_screen_says_that_something_is_wrong() {
+    let mut m = model(faulting(), "x", (80, 24));
+    assert!(!text(&draw(&m)).contains("E3"));
+    keys(&mut m, "G");
+    assert!(text(&draw(&m)).contains("E3"), "{}", text(&draw(&m)));
+}
+
+#[test]
+fn a_pair_in_two_files_is_named_by_both() {
+    let file = "a/long/way/to/some/images/run.tx.bin + a/long/way/to/some/images/run.rx.bin";
+    let shown = text(&draw(&model(one_copy(), file, (120, 36))));
+    assert!(shown.contains("  run.tx.bin + rx.bin  "), "{shown}");
+}
+
+#[test]
+fn a_table_in_a_popup_keeps_its_columns() {
+    let mut m = model(one_copy(), "x", (80, 24));
+    keys(&mut m, ":info memory<Enter>");
+    let shown = text(&draw(&m));
+    let at: Vec<usize> = shown
+        .lines()
+        .filter(|l| l.contains(" .. 0x"))
+        .map(|l| l.find(" host ").or(l.find(" device ")).unwrap())
+        .collect();
+    assert!(at.len() > 3 && at.iter().all(|a| *a == at[0]), "{shown}");
 }
 
 fn click(m: &mut dmadbg::ui::Model, x: u16, y: u16) {

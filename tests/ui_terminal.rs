@@ -32,10 +32,16 @@ impl Terminal {
     }
 
     fn open_with(columns: u16, rows: u16, env: &[(&str, &str)]) -> Terminal {
+        let t = Terminal::start(columns, rows, env, ARGS);
+        t.wait_for("event 0 of ");
+        t
+    }
+
+    fn start(columns: u16, rows: u16, env: &[(&str, &str)], args: &[&str]) -> Terminal {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_dmadbg"));
-        command.args(ARGS);
+        command.args(args);
         command.cwd(env!("CARGO_MANIFEST_DIR"));
         command.env("LC_ALL", "C.UTF-8");
         command.env("TERM", "xterm-256color");
@@ -56,9 +62,7 @@ impl Terminal {
             }
         });
         let writer = pair.master.take_writer().unwrap();
-        let t = Terminal { master: pair.master, writer, child, seen };
-        t.wait_for("event 0 of ");
-        t
+        Terminal { master: pair.master, writer, child, seen }
     }
 
     fn screen(&self) -> String {
@@ -247,6 +251,13 @@ fn idling_costs_no_time() {
     let before = spent();
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(spent(), before, "clock ticks while idle");
+}
+
+#[test]
+fn a_program_image_is_not_written_to_a_terminal() {
+    let t = Terminal::start(80, 24, &[], &["asm", "sample-programs/copy-4k.dma"]);
+    t.wait_for("-o FILE");
+    assert!(!t.screen().contains("QUEU"), "{}", t.screen());
 }
 
 #[test]

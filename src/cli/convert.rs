@@ -28,6 +28,14 @@ fn program(args: &ConvertArgs, out: &mut Out<'_>) -> Result<Arc<Program>, Failur
 /// # Errors
 /// [`Failure`].
 pub fn assemble(args: &ConvertArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+    if args.output.is_none() && out.on_terminal {
+        let why = "a program image is not text, and standard output is a terminal";
+        return Err(Report::from(
+            Diagnostic::new("S011", why)
+                .help("-o FILE writes it to a file, `-o -` shows it anyway"),
+        )
+        .into());
+    }
     let p = program(args, out)?;
     emit(&container::write(&p)?, args.output.as_deref(), out)?;
     Ok(Status::Fine)

@@ -105,6 +105,8 @@ pub struct Out<'a> {
     pub ansi: bool,
     errors_ansi: bool,
     all: bool,
+    /// Whether a person sees the output.
+    pub on_terminal: bool,
 }
 
 impl<'a> Out<'a> {
@@ -118,6 +120,7 @@ impl<'a> Out<'a> {
             ansi: opts.format == Format::Text && coloured(opts.color, io::stdout().is_terminal()),
             errors_ansi: coloured(opts.color, io::stderr().is_terminal()),
             all: opts.all,
+            on_terminal: io::stdout().is_terminal(),
         }
     }
 

@@ -108,8 +108,8 @@ pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
 fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.to_string_lossy();
     let source = crate::load::source::open(path).map_err(|d| {
-        let text = format!("`{name}` cannot be read: {}", d.message);
-        Diagnostic::new("S009", text)
+        // The message has the name and the reason.
+        Diagnostic::new("S009", d.message)
     })?;
     if source.blob.len() as u64 > MAX_TEXT_BYTES {
         let text = format!("`{name}` is larger than {MAX_TEXT_BYTES} bytes");

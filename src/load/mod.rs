@@ -119,7 +119,9 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
         return named_pair(opts);
     }
     match paths {
-        [] => Err(Diagnostic::new("S011", "no input is named").into()),
+        [] => Err(Diagnostic::new("S011", "no input is named")
+            .help("`dmadbg FILE` opens the screen; `dmadbg --help` lists the commands")
+            .into()),
         [path] if path.is_dir() => directory(path, opts),
         [path] => load(source::open(path)?, opts),
         many => several(many, opts),

@@ -136,18 +136,21 @@ impl Model {
             return None;
         }
         let one = |dir| match self.slot(dir, slot) {
-            Some((_, life)) => {
+            Some((desc, life)) => {
                 // What cannot be stepped is opened to be read, slot by slot.
                 let read = life == Life::Stale && !self.session.can_step();
+                // An image is copied in whole, its empty slots too.
+                let empty = life == Life::Staged && desc.is_zero();
                 let dull = !read
-                    && matches!(
-                        life,
-                        Life::NeverWritten
-                            | Life::Stale
-                            | Life::Guard
-                            | Life::Acked
-                            | Life::Retired
-                    )
+                    && (empty
+                        || matches!(
+                            life,
+                            Life::NeverWritten
+                                | Life::Stale
+                                | Life::Guard
+                                | Life::Acked
+                                | Life::Retired
+                        ))
                     && self.stop_at(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
                 dull.then(|| (life, self.slot_changed(dir, slot)))

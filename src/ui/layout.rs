@@ -200,7 +200,7 @@ fn full(main: Rect, out: &mut Areas) {
     let mut rings = left;
     let inspector = cut_bottom(&mut rings, inspector_height);
     // Tx has more to show than Rx.
-    let tx_width = rings.width * 53 / 100;
+    let tx_width = rings.width * 52 / 100;
     out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));
     let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
     out.panes.push((Pane::Rx, rx));

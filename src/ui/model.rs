@@ -100,8 +100,9 @@ pub struct Derived {
     pub window: (u64, u64),
     /// The event that comes next.
     pub next: Option<Event>,
-    /// What changes the marker next, seen from an event on.
-    pub marker: (u64, Option<QueueId>, MarkerNews),
+    /// What changes the marker next, seen from an event on: of which queue, and which word
+    /// that was.
+    pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
 }
 
 /// The model.
@@ -195,6 +196,9 @@ impl Model {
             theme,
             derived,
         };
+        if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
+            model.select_slot(Some(Dir::Rx), 0);
+        }
         model.after_move();
         model.prepare();
         model
@@ -429,38 +433,53 @@ impl Model {
 
     fn prepare_marker(&mut self) {
         let here = self.session.position();
-        let queue = self.queue();
+        // The word moves on where batches have words of their own.
+        let word = |id| Some((id, polled_word(self.session.machine(), id)?));
+        let word = self.queue().and_then(word);
         let (from, of, news) = self.derived.marker;
         let holds = match news {
             MarkerNews::By(e, _) => from <= here && here < e.n,
             MarkerNews::Never => from <= here,
             MarkerNews::NotWithin(n) => from == here && n > 0,
         };
-        if of == queue && holds {
+        if of == word && holds {
             return;
         }
-        let news = queue.map_or(MarkerNews::Never, |id| self.marker_news(id));
-        self.derived.marker = (here, queue, news);
+        let news = word.map_or(MarkerNews::Never, |(id, word)| self.marker_news(id, word));
+        self.derived.marker = (here, word, news);
     }
 
-    /// Runs ahead on a copy until the polled word changes.
-    fn marker_news(&self, id: QueueId) -> MarkerNews {
+    /// Runs ahead on a copy until the polled word changes; where it never does, the one that
+    /// a later batch polls instead.
+    fn marker_news(&self, id: QueueId, word: u64) -> MarkerNews {
         let program = self.session.program();
         let mut m = self.session.machine().clone();
+        let mut later = None;
         for _ in 0..LOOK_AHEAD {
-            let Some(step) = m.step(program) else { return MarkerNews::Never };
-            let Some(word) = m.queue(id).map(|q| q.marker.wrapping_add(4)) else {
-                return MarkerNews::Never;
+            let Some(step) = m.step(program) else {
+                return later.unwrap_or(MarkerNews::Never);
             };
-            let writes = step.event.kind.access().is_some_and(|(addr, len, written)| {
-                written && addr < word.wrapping_add(4) && word < addr.saturating_add(len)
-            });
-            if writes {
-                return MarkerNews::By(step.event, m.memory.read_u32(word) == MARKER);
+            let access = step.event.kind.access();
+            let news = |m: &Machine, word: u64| {
+                let writes = access.is_some_and(|(addr, len, written)| {
+                    written && addr < word.wrapping_add(4) && word < addr.saturating_add(len)
+                });
+                writes.then(|| MarkerNews::By(step.event, m.memory.read_u32(word) == MARKER))
+            };
+            if let Some(news) = news(&m, word) {
+                return news;
+            }
+            if later.is_none() {
+                later = polled_word(&m, id).and_then(|w| news(&m, w));
             }
         }
-        MarkerNews::NotWithin(LOOK_AHEAD)
+        later.unwrap_or(MarkerNews::NotWithin(LOOK_AHEAD))
     }
+}
+
+/// The word that the newest batch of a queue polls.
+fn polled_word(m: &Machine, id: QueueId) -> Option<u64> {
+    Some(m.queue(id)?.marker.wrapping_add(4))
 }
 
 /// The slot of a queue that an event is about. The ring that the user looks at stays.

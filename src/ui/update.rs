@@ -251,7 +251,18 @@ fn queue(model: &mut Model, by: i64) -> Vec<Effect> {
     let at = model.queue().and_then(|q| ids.iter().position(|i| *i == q)).unwrap_or(0) as i64;
     let id = ids[(at + by).rem_euclid(ids.len() as i64) as usize];
     model.ring_top = 0;
-    command(model, &format!("info queue {id}"))
+    let told = seams::parse(&format!("info queue {id}"))
+        .and_then(|c| model.run(&c, &mut |_, _| std::ops::ControlFlow::Continue(())));
+    match told {
+        // Its first line is enough here, and leaves the keys to go on.
+        Ok(_) => {
+            if let Some((Popup::Output(lines), _)) = model.popup.take() {
+                model.say(lines.first().cloned().unwrap_or_default(), None);
+            }
+        }
+        Err(d) => model.refuse(d),
+    }
+    Vec::new()
 }
 
 /// Moves by rows in what has the focus.

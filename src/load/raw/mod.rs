@@ -320,7 +320,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
         let last = (blob.len() - over) as u64;
         return Err(Diagnostic::new(
             "D002",
-            format!("{} bytes: {over} are left over after {} slots", blob.len(), blob.len() / 16),
+            format!("{} bytes are not whole slots of 16: {over} are left over", blob.len()),
         )
         .at(Place::offset(last).in_file(name)));
     }

@@ -67,7 +67,8 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
     b.p.sort_regions();
     let unknown = b.p.regions.iter().filter(|r| r.fill == Fill::Unknown).count();
     if unknown > 0 {
-        let why = format!("the bytes of {unknown} source regions are not in the image");
+        let s = if unknown == 1 { "" } else { "s" };
+        let why = format!("the bytes of {unknown} source region{s} are not in the image");
         b.report.push(Diagnostic::new("R012", why));
     }
     (Some(b.p), b.report)

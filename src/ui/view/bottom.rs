@@ -41,8 +41,10 @@ pub fn status(model: &Model, width: u16) -> Row {
         let text = printable(&describe_event(model.session.program(), &e));
         left.push(format!(" {}: ", e.agent), t.dim());
         left.push(text, t.text());
+    } else if !model.session.can_step() {
+        left.push(" opened to be read, nothing is run: Up and Down select a slot", t.dim());
     } else {
-        left.push(" nothing has happened yet: s steps, n goes to the next phase, ? helps", t.dim());
+        left.push(" the start: s steps, ? helps", t.dim());
     }
     let right = if model.derived.areas.class == Class::Full {
         let s = model.selection;

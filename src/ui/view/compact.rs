@@ -15,6 +15,9 @@ pub fn title(model: &Model) -> String {
     };
     let one = |d| {
         let sw = q.sw(d);
+        if sw.size == 0 {
+            return format!("{} not known", d.name().to_uppercase());
+        }
         format!(
             "{} {} slots phase {} {} free",
             d.name().to_uppercase(),
@@ -103,7 +106,9 @@ pub fn summary(model: &Model, width: u16) -> Vec<Row> {
     for line in wrap(&inspector::sentence(model), room).into_iter().take(2) {
         out.push(Row::text(format!(" {line}"), t.strong()));
     }
-    for &word in Word::of(desc.view(model.selection.dir)) {
+    // An empty slot has no words to show.
+    let words_of = if desc.is_zero() { &[] } else { Word::of(desc.view(model.selection.dir)) };
+    for &word in words_of {
         let digits = usize::from(word.bits() / 4);
         let mut row = Row::text(format!(" {:<11} ", word.name()), t.dim());
         row.push(super::hex(desc.word(word), digits), t.text());

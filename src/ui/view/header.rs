@@ -1,6 +1,7 @@
 //! The two lines on top: what is debugged and where the run stands; the five phases.
 
 use super::{clip, left_right};
+use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::{Event, Phase};
 use crate::engine::session::describe_event;
@@ -31,10 +32,8 @@ pub fn header(model: &Model, width: u16) -> Row {
         left.push("dmadbg  ", t.dim());
     }
     let file = printable(&model.title.file);
-    // The name says more than the way to it.
-    let name = file.rsplit('/').next().filter(|n| !n.is_empty()).unwrap_or(&file);
-    let file = if width_of(&file) <= room / 4 { &file } else { name };
-    left.push(format!("{}  ", clip_front(file, room / 4)), t.strong());
+    let file = if width_of(&file) <= room / 4 { file } else { short_name(&file) };
+    left.push(format!("{}  ", clip_front(&file, room / 4)), t.strong());
     left.push(p.arch.name(), t.text());
     if room >= 130 {
         left.push(format!(" {}", p.arch.code_name()), t.text());
@@ -58,6 +57,21 @@ pub fn header(model: &Model, width: u16) -> Row {
     right.push("  ", t.text());
     right.push(state, style);
     left_right(left, right, room)
+}
+
+/// The names of files without the way to them, which says less; of a pair in two files what
+/// they share is said once.
+fn short_name(file: &str) -> String {
+    let last = |path: &str| {
+        path.rsplit('/').next().filter(|n| !n.is_empty()).map_or(path.to_owned(), str::to_owned)
+    };
+    let Some((a, b)) = file.split_once(" + ") else { return last(file) };
+    let (a, b) = (last(a), last(b));
+    // Both begin alike up to a dot or another mark between words.
+    let same: usize =
+        a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|c| c.1.len_utf8()).sum();
+    let cut = b[..same].rfind(['.', '_', '-']).map_or(0, |i| i + 1);
+    format!("{a} + {}", &b[cut..])
 }
 
 /// An event as what somebody is about to do.
@@ -109,6 +123,17 @@ pub fn phases(model: &Model, width: u16) -> Row {
         if !narrow {
             fact(&mut right, "free", free.0.to_string(), free.0 != free.1);
         }
+    }
+    // Where the checks have no place of their own, that something is wrong is said here.
+    let errors = m.findings.iter().filter(|d| d.severity == Severity::Error).count();
+    if narrow && errors > 0 {
+        let style = t.severity(Severity::Error);
+        let long =
+            Row::text(format!(" {errors} error{}", if errors == 1 { "" } else { "s" }), style);
+        let fits = left.width() + long.width() + right.width() < room;
+        let mut all = if fits { long } else { Row::text(format!("  E{errors}"), style) };
+        all.0.extend(right.0);
+        right = all;
     }
     left_right(left, right, room)
 }

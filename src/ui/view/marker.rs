@@ -31,12 +31,28 @@ fn word(model: &Model) -> Option<(u64, String, Style)> {
     Some((addr, text, style))
 }
 
+/// The newest batch, where none is open and none comes: its marker was seen, the driver has
+/// cleared the word again, and nobody waits for it.
+fn over(model: &Model) -> Option<u64> {
+    let m = model.session.machine();
+    let (q, host) = (m.queue(model.queue()?)?, &m.host);
+    let over = model.derived.marker.2 == MarkerNews::Never
+        && host.poll.is_none()
+        && host.polled != Some(false)
+        && q.batches > 0
+        && q.batches_done == q.batches;
+    over.then_some(q.batches)
+}
+
 /// Five or six lines.
 pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let t = model.theme;
     let Some((addr, now, style)) = word(model) else {
         return vec![Row::text("no queue, no marker", t.dim())];
     };
+    if !model.session.can_step() {
+        return vec![Row::text("no marker: nothing is run", t.dim())];
+    }
     let fact = |name: &str, value: String, style| {
         Row::text(format!("{name:<6}"), t.dim()).with(clip(&value, room.saturating_sub(6)), style)
     };
@@ -46,7 +62,10 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let mut out = vec![
         fact("at", at, t.text()),
         fact("now", now, style),
-        fact("want", hex(u64::from(MARKER), 8), t.text()),
+        match over(model) {
+            Some(n) => fact("want", format!("nothing: batch {n} is over"), t.dim()),
+            None => fact("want", hex(u64::from(MARKER), 8), t.text()),
+        },
     ];
     let program = model.session.program();
     let news = match model.derived.marker.2 {
@@ -75,12 +94,17 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
 /// The marker in a few words, for the status line of a small screen.
 pub fn short(model: &Model) -> Row {
     let t = model.theme;
+    if !model.session.can_step() {
+        return Row::new();
+    }
     match word(model) {
         Some((_, now, style)) => {
             let mut row = Row::text("marker ", t.dim()).with(now, style);
             if let MarkerNews::By(e, flips) = model.derived.marker.2 {
                 let what = if flips { "flips" } else { "is written" };
                 row.push(format!(", {what} at event {}", e.n), t.dim());
+            } else if let Some(n) = over(model) {
+                row.push(format!(", batch {n} is over"), t.dim());
             }
             row
         }

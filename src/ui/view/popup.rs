@@ -4,7 +4,7 @@
 use crate::diag::render::printable;
 use crate::engine::command::{COMMANDS, Group};
 use crate::engine::ring::Life;
-use crate::ui::keymap::{KEYMAP, When};
+use crate::ui::keymap::{Binding, KEYMAP, When};
 use crate::ui::model::{Model, Popup};
 use crate::ui::rows::{self, Row, width, wrap};
 use crate::ui::theme::Theme;
@@ -34,13 +34,30 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
         Some((Popup::Help, _)) => help(model.theme, room),
-        Some((Popup::Output(lines), _)) => lines
-            .iter()
-            .flat_map(|l| fit(&printable(l), room))
-            .map(|l| Row::text(l, model.theme.text()))
-            .collect(),
+        Some((Popup::Output(lines), _)) => {
+            let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
+            squeeze(lines, room)
+                .iter()
+                .flat_map(|l| fit(l, room))
+                .map(|l| Row::text(l, model.theme.text()))
+                .collect()
+        }
         None => Vec::new(),
     }
+}
+
+/// Takes blanks out of a table that is too wide: of neighbouring columns that are blank in all
+/// lines one is kept.
+fn squeeze(lines: Vec<String>, room: usize) -> Vec<String> {
+    if lines.len() < 2 || lines.iter().all(|l| width(l) <= room) {
+        return lines;
+    }
+    let chars: Vec<Vec<char>> = lines.iter().map(|l| l.chars().collect()).collect();
+    let widest = chars.iter().map(Vec::len).max().unwrap_or(0);
+    let blank = |i: usize| chars.iter().all(|l| l.get(i).is_none_or(|c| *c == ' '));
+    let keep: Vec<bool> = (0..widest).map(|i| i == 0 || !(blank(i) && blank(i - 1))).collect();
+    let line = |l: &Vec<char>| l.iter().zip(&keep).filter(|(_, k)| **k).map(|(c, _)| *c).collect();
+    chars.iter().map(line).collect()
 }
 
 /// A line as it is, or broken where it does not fit, further lines set in.
@@ -49,6 +66,19 @@ fn fit(line: &str, room: usize) -> Vec<String> {
         return vec![line.to_owned()];
     }
     let indent = line.chars().take_while(|c| *c == ' ').count().min(room / 2);
+    // The last of several columns goes below the others, which stay as they are.
+    if let Some((head, last)) = line.rsplit_once("  ")
+        && head.trim_end().contains("  ")
+        && !head.trim().is_empty()
+        && width(head.trim_end()) <= room
+    {
+        // The same for all lines of an explanation, whose first column is set to the right.
+        let set_in = indent.min(4) + 6;
+        let below = wrap(last, room.saturating_sub(set_in));
+        return std::iter::once(head.trim_end().to_owned())
+            .chain(below.into_iter().map(|l| format!("{:set_in$}{l}", "")))
+            .collect();
+    }
     let broken = wrap(line, room.saturating_sub(indent + 2));
     let set =
         |(i, l): (usize, String)| format!("{:w$}{l}", "", w = indent + if i == 0 { 0 } else { 2 });
@@ -127,19 +157,20 @@ fn help(t: Theme, room: usize) -> Vec<Row> {
         .chain(crate::ui::layout::Pane::ALL.map(When::In))
         .chain([When::Popup, When::Line]);
     for when in places {
-        let mut bindings = KEYMAP.iter().filter(|b| b.when == when).peekable();
-        if bindings.peek().is_none() {
+        let bindings: Vec<_> = KEYMAP.iter().filter(|b| b.when == when).collect();
+        if bindings.is_empty() {
             continue;
         }
         heading(&mut out, t, &format!("keys: {}", when.name()));
+        let keys = |b: &Binding| b.keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(" ");
+        let column = bindings.iter().map(|b| keys(b).len()).max().unwrap_or(0);
         for b in bindings {
-            let keys: Vec<String> = b.keys.iter().map(|k| k.name()).collect();
             let command = match b.does {
                 crate::ui::keymap::Does::Command(c) => format!(" :{c}"),
                 crate::ui::keymap::Does::Act(_) => String::new(),
             };
             out.push(
-                Row::text(format!("  {:<21} ", keys.join(" ")), t.accent())
+                Row::text(format!("  {:<column$}  ", keys(b)), t.accent())
                     .with(format!("{:<42}", b.help), t.text())
                     .with(command, t.dim()),
             );

@@ -49,6 +49,8 @@ pub fn fold(t: Theme, f: Fold, dir: Dir, digits: usize) -> Row {
         Life::Guard => "guard, stay free".to_owned(),
         Life::NeverWritten => "never written".to_owned(),
         Life::Acked => "acked, free again".to_owned(),
+        // Only slots without a descriptor are folded while they are staged.
+        Life::Staged => "staged, all zero".to_owned(),
         life => life.name().to_owned(),
     };
     let star = if changed { '*' } else { ' ' };
@@ -85,6 +87,7 @@ impl Columns {
         let flags = flag_fields(dir).count();
         let op = if self.op { format!("{:<OP$} ", "op") } else { String::new() };
         let at = if dir == Dir::Tx { "source" } else { "destination" };
+        let at = if at.len() <= self.addr { at } else { "dest" };
         format!(
             "{:w$}{:<LIFE$} p {:<flags$} {op}{:>l$} {at}",
             "",
@@ -119,7 +122,7 @@ impl Columns {
 
 /// Cursor marks and the glyph.
 const MARKS: usize = 3;
-const LIFE: usize = 8;
+const LIFE: usize = 7;
 const OP: usize = 9;
 
 /// Marks, glyph, number, change and breakpoint of a slot.
