@@ -377,3 +377,18 @@ fn the_table_of_keys_in_the_documentation_is_the_keymap() {
     }
     assert_eq!(text[from..to].trim(), markdown().trim(), "DMADBG_BLESS=1 rewrites it");
 }
+
+#[test]
+fn the_screen_goes_to_the_queue_that_something_happened_to() {
+    let text = include_str!("../sample-programs/three-queues.dma");
+    let p = dmadbg::load::asm::assemble(text).unwrap().program;
+    let mut m = model(p, "three-queues.dma", (120, 36));
+    let shown = |m: &dmadbg::ui::Model| m.session.selected().unwrap().to_string();
+    assert_eq!(shown(&m), "e128.q0");
+    for queue in ["e128.q0", "e128.q1", "e5.q3"] {
+        keys(&mut m, "d");
+        assert_eq!(shown(&m), queue);
+    }
+    keys(&mut m, "D");
+    assert_eq!(shown(&m), "e128.q1");
+}

@@ -204,6 +204,7 @@ pub const QUEUE_PROPERTIES: &[(&str, &str)] = &[
 /// Properties of a slot, `tx[3].NAME`, beside its words and their fields.
 pub const SLOT_PROPERTIES: &[(&str, &str)] = &[
     ("addr", "address of the slot"),
+    ("phase", "its phase: the field ring_id"),
     (
         "life",
         "its life: 0 faulted, 1 guard, 2 acked, 3 retired, 4 visible, 5 fetched, 6 posted, 7 staged, 8 stale, 9 never written",

@@ -368,6 +368,10 @@ impl Model {
         if !self.follow {
             return;
         }
+        // Where several queues are at work, the screen goes to the one that something happened to.
+        if let Some(id) = self.session.last_event().and_then(|e| e.queue()) {
+            self.session.select(id);
+        }
         let here = self.session.position();
         let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
         let about = if let Some((dir, slot)) = faulted {

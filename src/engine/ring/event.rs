@@ -1,7 +1,7 @@
 //! Events: what happened, when, and whose doing it was (`docs/model.md`, "Events").
 
 use crate::engine::program::{DeviceOp, QueueId};
-use crate::udma::{Desc, Dir};
+use crate::udma::{Desc, Dir, reg};
 use std::fmt;
 
 /// Who acts.
@@ -405,6 +405,10 @@ impl Event {
                 | EventKind::WaitBudget { queue, .. }
                 | EventKind::Ack { queue, .. },
             ) => Some(queue),
+            (_, EventKind::MmioWrite { engine, offset, .. }) => {
+                let (_, queue) = reg::name_at(offset)?.queue?;
+                Some(QueueId { engine, queue })
+            }
             _ => None,
         }
     }

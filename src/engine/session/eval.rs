@@ -187,6 +187,7 @@ impl Eval<'_> {
         let word = |name: &str| words.iter().copied().find(|w| w.name() == name);
         match names.as_slice() {
             ["addr"] => Ok(addr),
+            ["phase"] => Ok(u64::from(desc.ring_id())),
             ["life"] => Ok(life::of(q, dir, index, !desc.is_zero()) as u64),
             // Bytes, as every listing shows them; the bare bits are at len_ctrl.length.
             ["length"] => Ok(desc.length()),

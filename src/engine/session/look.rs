@@ -99,11 +99,12 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
         }
         EventKind::Fault { dir, bit, slot, addr, aborted } => {
             let name = cause::by_bit(dir, bit).map_or("?", |c| c.name);
-            let end = if aborted { "the engine aborts" } else { "masked, it goes on" };
+            let end =
+                if aborted { "the engine aborts (MODEL)" } else { "masked, it goes on (MODEL)" };
             format!("fault {name} at {dir}[{slot}], address {addr:#x}: {end}")
         }
         EventKind::Stall { dir, slot, why } => {
-            format!("stall at {dir}[{slot}]: {}", why.words())
+            format!("stall at {dir}[{slot}]: {} (MODEL)", why.words())
         }
     }
 }
@@ -280,7 +281,7 @@ impl Session {
                     .map(|f| format!("{} {}", f.name, f.value))
                     .collect();
                 out.push(format!(
-                    "{dir} {:<12} {:#06x} {v:#010x}  {}",
+                    "{dir} {:<12} {:#07x} {v:#010x}  {}",
                     r.name,
                     reg::queue_block(dir, id.queue) + r.offset,
                     rows.join(", ")
@@ -342,7 +343,7 @@ impl Session {
         }
         let line = |s: &super::Stop| {
             let off = if s.enabled { "" } else { ", disabled" };
-            format!("{}: {}, hit {} times{off}", s.number, s.text(), s.hits)
+            format!("breakpoint {}: {}, hit {} times{off}", s.number, s.text(), s.hits)
         };
         self.stops.iter().map(line).collect()
     }
@@ -394,7 +395,12 @@ impl Session {
                         let text = format!("{dir}[{index}] is not in the ring");
                         return Err(Diagnostic::new("S005", text));
                     };
-                    lines.push(format!("{id}.{dir}[{index}], {}", life.name()));
+                    let life = if life == life::Life::NeverWritten {
+                        "never written"
+                    } else {
+                        life.name()
+                    };
+                    lines.push(format!("{id}.{dir}[{index}], {life}"));
                     lines.extend(explain_desc(desc, *dir, self.program().arch));
                     if lines.len() > 4096 {
                         lines.push(".. and more".to_owned());

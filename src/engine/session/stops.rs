@@ -250,14 +250,26 @@ impl Session {
         numbers.iter().map(find).collect()
     }
 
+    /// What was done with the stops at these indices, by their numbers.
+    fn named(&self, which: &[usize], done: &str) -> Outcome {
+        let numbers: Vec<String> =
+            which.iter().map(|i| self.stops[*i].number.to_string()).collect();
+        Outcome::say(match numbers.as_slice() {
+            [] => "there are no breakpoints".to_owned(),
+            [one] => format!("breakpoint {one} {done}"),
+            many => format!("breakpoints {} {done}", many.join(", ")),
+        })
+    }
+
     pub(super) fn delete_stops(&mut self, numbers: &[u64]) -> Result<Outcome, Diagnostic> {
         let mut which = self.numbered(numbers)?;
         which.sort_unstable();
         which.dedup();
+        let said = self.named(&which, "deleted");
         for i in which.iter().rev() {
             self.stops.remove(*i);
         }
-        Ok(Outcome::say(format!("{} deleted", which.len())))
+        Ok(said)
     }
 
     pub(super) fn enable_stops(
@@ -269,6 +281,6 @@ impl Session {
         for i in &which {
             self.stops[*i].enabled = on;
         }
-        Ok(Outcome::say(format!("{} {}", which.len(), if on { "enabled" } else { "disabled" })))
+        Ok(self.named(&which, if on { "enabled" } else { "disabled" }))
     }
 }
