@@ -3,9 +3,10 @@
 
 use super::ops;
 use crate::engine::program::{
-    Blob, Content, Fill, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, RingType,
-    ScriptOp, Speed, Start, UnknownSection, Variable,
+    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
+    RingType, ScriptOp, Speed, Start, UnknownSection, Variable,
 };
+use crate::limits::MAX_TRANSFER_BYTES;
 use crate::udma::profile::{PROFILES, Platform, WaitKind};
 use crate::udma::{Desc, Dir, Generation, Profile};
 use proptest::collection::vec;
@@ -124,6 +125,13 @@ fn op(queue: QueueId) -> impl Strategy<Value = ScriptOp> {
         move |(verb, pool, bytes, descs, note)| {
             let mut op = ops::blank(verb).unwrap();
             let Ok(()) = ops::walk(&mut op, &mut Filler { queue, pool, bytes, descs });
+            if let HostOp::Copy { size, .. }
+            | HostOp::CopyAsync { size, .. }
+            | HostOp::Memset { size, .. }
+            | HostOp::ZeroCopy { size, .. } = &mut op
+            {
+                *size = (*size).min(MAX_TRANSFER_BYTES);
+            }
             ScriptOp { op, note }
         },
     )

@@ -6,7 +6,7 @@ use crate::diag::{Diagnostic, Report};
 use crate::engine::program::{HostOp, Program, QueueId, RingDecl, RingType};
 use crate::limits::{
     MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
-    MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
+    MAX_TRANSFER_BYTES, MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
 };
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
 use std::collections::HashSet;
@@ -233,6 +233,15 @@ fn rest(p: &Program, out: &mut Found) {
     }
     let declared: HashSet<QueueId> = p.queues.iter().map(|q| q.id).collect();
     for (i, op) in p.script.iter().enumerate() {
+        if let HostOp::Copy { size, .. }
+        | HostOp::CopyAsync { size, .. }
+        | HostOp::Memset { size, .. }
+        | HostOp::ZeroCopy { size, .. } = op.op
+            && size > MAX_TRANSFER_BYTES
+        {
+            let why = format!("a transfer of {size} bytes; at most {MAX_TRANSFER_BYTES}");
+            out.push((Part::Op(i), Diagnostic::new("D025", why)));
+        }
         if let HostOp::CopyIn { ring: RingType::Other(n @ 0..=1), .. } = op.op {
             let why = format!("ring type {n} is a direction, not another code");
             out.push((Part::Op(i), Diagnostic::new("D033", why)));
@@ -256,5 +265,25 @@ fn nearest_queue(p: &Program) -> String {
         "the program declares no queue".to_owned()
     } else {
         format!("declared: {}", known.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::program::QueueDecl;
+    use crate::udma::{Generation, Profile};
+
+    #[test]
+    fn a_transfer_is_held_to_its_bound() {
+        let queue = QueueId { engine: 0, queue: 0 };
+        let mut p = Program::new(Generation::V3, Profile::default_profile());
+        let first = [crate::engine::program::Start::FRESH; 2];
+        let (tx, rx) = (None, None);
+        p.queues.push(QueueDecl { id: queue, tx, rx, allocatable: true, marker_area: 0, first });
+        for (size, wrong) in [(MAX_TRANSFER_BYTES, 0), (MAX_TRANSFER_BYTES + 1, 1)] {
+            p.script = vec![HostOp::Copy { queue, src: 0, dst: 0, size }.into()];
+            assert_eq!(check(&p).len(), wrong);
+        }
     }
 }

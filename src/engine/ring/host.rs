@@ -552,8 +552,12 @@ impl Machine {
             _ => {
                 let role = Role::Marker;
                 let ask = Ask { src: marker, dst, size: 4, barrier_code, set_dst_int: false, role };
+                let answer = self.stage(p, queue, ask);
+                if answer.1 == Ret::Code(Errno::NOMEM.0) {
+                    self.ring_is_full(p, queue, ": the completion pair does not fit");
+                }
                 // The original code of a failure is lost: the call answers -1.
-                match self.stage(p, queue, ask) {
+                match answer {
                     (Some(kind), Ret::Code(0)) => Next::Last(kind, Ret::OK),
                     (Some(kind), Ret::Bug) => Next::Last(kind, Ret::Bug),
                     (Some(kind), Ret::Code(_)) => Next::Last(kind, Ret::Code(-1)),

@@ -7,9 +7,10 @@ use crate::engine::program::{
     Blob, DeviceOp, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
     RingType, Speed, Start, Variable,
 };
-use crate::udma::profile::WaitKind;
+use crate::udma::profile::{PROFILES, WaitKind};
 use crate::udma::template::Template;
 use crate::udma::{Desc, Dir, Generation, Profile, reg};
+use proptest::prelude::*;
 
 const Q: QueueId = QueueId { engine: 128, queue: 0 };
 const HOST: u64 = 0x4000_0000_0000;
@@ -409,4 +410,152 @@ fn a_queue_that_was_never_initialised_cannot_be_rung() {
     let (done, events) = all(&p);
     assert_eq!(done.rets.last().map(|r| r.1), Some(Ret::Code(-1)));
     assert!(!events.iter().any(|e| matches!(e.kind, EventKind::MmioWrite { .. })));
+}
+
+/// Numbers at which arithmetic goes wrong.
+fn edge() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        prop::sample::select(vec![0, 1, 4, 15, 16, 63, 64, 65, 4095, 65_535, 65_536, 65_537]),
+        prop::sample::select(vec![DEVICE, BUFFER, MARKER, HOST, 1 << 61, 1 << 63, u64::MAX >> 1]),
+        (0u64..20).prop_map(|n| u64::MAX - n),
+        (0u64..1 << 20),
+    ]
+}
+
+fn any_desc() -> impl Strategy<Value = (u32, u32, u64)> {
+    let flags = prop::sample::select(vec![0, FIRST, LAST, CONCAT, FIRST | LAST, FIRST | CONCAT]);
+    let word = prop::sample::select(vec![COPY, 0x00a0_0000, 0x00a0_ffff, 0x0200_0000, 0]);
+    (flags, 0u32..4, any::<u16>(), word, edge(), any::<bool>()).prop_map(
+        |(flags, phase, len, word, ptr, meta)| {
+            let meta = if meta && flags == FIRST { 1 << 23 } else { 0 };
+            (flags | phase << 24 | u32::from(len) | meta, word, ptr)
+        },
+    )
+}
+
+fn any_op() -> impl Strategy<Value = HostOp> {
+    let small = || prop_oneof![0u32..70, Just(u32::MAX), Just(1 << 24)];
+    let dir = prop::sample::select(vec![Dir::Tx, Dir::Rx]);
+    let kind = prop::sample::select(vec![WaitKind::Sync, WaitKind::Async, WaitKind::IntraDevice]);
+    prop_oneof![
+        (edge(), edge(), edge()).prop_map(|(src, dst, size)| HostOp::Copy {
+            queue: Q,
+            src,
+            dst,
+            size: size % (1 << 23)
+        }),
+        (edge(), edge(), edge(), -2i32..4).prop_map(|(src, dst, size, previous)| {
+            HostOp::CopyAsync { queue: Q, src, dst, size: size % (1 << 23), previous }
+        }),
+        (edge(), edge(), edge()).prop_map(|(buffer, dst, size)| HostOp::Memset {
+            queue: Q,
+            buffer,
+            dst,
+            size: size % (1 << 20),
+            value: 7
+        }),
+        (edge(), edge(), edge(), any::<bool>(), edge(), edge()).prop_map(
+            |(host, device, size, to_device, a, b)| HostOp::ZeroCopy {
+                queue: Q,
+                host,
+                device,
+                size: size % (1 << 20),
+                to_device,
+                markers: [a, b]
+            }
+        ),
+        (edge(), edge(), edge(), small()).prop_map(|(src, dst, size, barrier_code)| {
+            HostOp::Stage { queue: Q, src, dst, size, barrier_code, set_dst_int: true }
+        }),
+        (edge(), small()).prop_map(|(marker, barrier_code)| HostOp::StageMarker {
+            queue: Q,
+            marker,
+            barrier_code
+        }),
+        (small(), small()).prop_map(|(m2s, s2m)| HostOp::CopyStart { queue: Q, m2s, s2m }),
+        (edge(), small(), kind).prop_map(|(marker, count, kind)| HostOp::Wait {
+            queue: Q,
+            marker,
+            count,
+            kind
+        }),
+        small().prop_map(|count| HostOp::WaitIdle { queue: Q, count }),
+        small().prop_map(|count| HostOp::Ack { queue: Q, count }),
+        (dir, edge(), prop::collection::vec(any_desc(), 0..9))
+            .prop_map(|(dir, at, list)| { copy_in(dir, at, &list) }),
+        (edge(), 0usize..40)
+            .prop_map(|(addr, n)| HostOp::Store { addr, bytes: Blob::from_vec(vec![9; n]) }),
+        (0x1000u32..0x1100, edge()).prop_map(|(offset, v)| HostOp::RegWrite {
+            engine: Q.engine,
+            offset: offset & !3,
+            value: v as u32
+        }),
+        (0x2_1000u32..0x2_1100, edge()).prop_map(|(offset, v)| HostOp::RegWrite {
+            engine: Q.engine,
+            offset: offset & !3,
+            value: v as u32
+        }),
+        edge().prop_map(|us| HostOp::Device(DeviceOp::Latency(us))),
+        (0u32..4).prop_map(|n| HostOp::Device(DeviceOp::LoseDoorbells(n))),
+        Just(HostOp::Device(DeviceOp::Kick)),
+        any::<bool>().prop_map(|on| HostOp::Device(DeviceOp::ResetWindow(on))),
+        Just(HostOp::InitQueue { queue: Q }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Whatever numbers a program has, a run goes on or ends, and never breaks off.
+    #[test]
+    fn no_number_breaks_a_run(
+        ops in prop::collection::vec(any_op(), 1..14),
+        size in prop::sample::select(vec![0u64, 16, 32, 48, 64, 96, 1008, 4096]),
+        (first, phase) in (edge(), 0u8..4),
+        (ns, bytes) in (edge(), edge()),
+        (arch, profile) in (0usize..3, 0usize..PROFILES.len()),
+        allocatable: bool,
+    ) {
+        let mut p = program(allocatable, size, ops);
+        p.arch = Generation::ALL[arch];
+        p.profile = &PROFILES[profile];
+        p.speed = Speed { ns_per_desc: ns, bytes_per_ns: bytes };
+        p.queues[0].first = [Start { slot: first, ring_id: phase }; 2];
+        let mut events = 0;
+        run(&p, |m, e| {
+            events += 1;
+            let q = &m.queues[0];
+            for dir in Dir::BOTH {
+                let hw = q.hw(dir);
+                assert!(hw.retired <= hw.fetched && hw.fetched <= hw.posted, "{e:?}");
+                for slot in 0..q.ring(dir).size.min(20) {
+                    super::life::of(q, dir, slot, true);
+                }
+                let _ = (hw.head_reg(), hw.tail_reg());
+            }
+            super::json::event_json(e);
+            m.digest();
+            events < 3000
+        });
+    }
+}
+
+#[test]
+fn every_producer_says_that_the_ring_was_full() {
+    let zero = HostOp::ZeroCopy {
+        queue: Q,
+        host: BUFFER,
+        device: DEVICE,
+        size: 20 << 16,
+        to_device: true,
+        markers: [MARKER, MARKER + 8],
+    };
+    let mut p = program(true, 32, vec![zero]);
+    // Two pages a pair: 32 pairs a batch.
+    p.profile = Profile::find("dkms-2.24").unwrap();
+    let m = all(&p).0;
+    assert_eq!((codes(&m.machine), m.rets[1].1), (vec!["R017", "R015"], Ret::Code(-12)));
+    // Room for the data, none for the marker: the call answers -1.
+    let m = all(&program(true, 32, vec![copy(16 << 16)])).0;
+    assert_eq!((codes(&m.machine), m.rets[1].1), (vec!["R017", "R015"], Ret::Code(-1)));
 }

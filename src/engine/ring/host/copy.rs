@@ -6,11 +6,11 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, Ret, Role};
 use crate::engine::ring::machine::Machine;
 use crate::engine::ring::queue::Pending;
-use crate::udma::Errno;
 use crate::udma::host::{MARKER_BYTES, next_async_handle};
 use crate::udma::profile::{
     H2T_DESC_COUNT, MAX_DESC_BYTES, MEMSET_BUF_BYTES, SYNC_THRESHOLD, WaitKind,
 };
+use crate::udma::{Dir, Errno};
 
 /// Where a producer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,18 +81,26 @@ impl Machine {
         let ask = Ask { src, dst, size, barrier_code, set_dst_int: false, role: Role::Data };
         let (kind, ret) = self.stage(p, queue, ask);
         if ret == Ret::Code(Errno::NOMEM.0) {
-            self.host.explained = true;
-            let text =
-                format!("no free slot after {pending} pairs of this batch; {left} bytes are left");
-            self.find(Diagnostic::new("R017", text), p);
-            if pending > 0 {
-                let text = format!(
-                    "{pending} slots of each ring stay taken: the doorbell is never rung for them"
-                );
-                self.find(Diagnostic::new("R015", text), p);
-            }
+            self.ring_is_full(p, queue, &format!("; {left} bytes are left"));
         }
         Chunk { kind, ret, size, last }
+    }
+
+    /// A producer found no free slot; what it staged since the last doorbell is never rung.
+    pub(super) fn ring_is_full(&mut self, p: &Program, queue: QueueId, more: &str) {
+        self.host.explained = true;
+        let lost = self.queue(queue).map_or(0, |q| {
+            let (sw, hw) = (q.sw(Dir::Tx), q.hw(Dir::Tx));
+            sw.staged.saturating_sub(hw.posted)
+        });
+        let text = format!("no free slot after {lost} pairs of this batch{more}");
+        self.find(Diagnostic::new("R017", text), p);
+        if lost > 0 {
+            let text = format!(
+                "{lost} slots of each ring stay taken: the doorbell is never rung for them"
+            );
+            self.find(Diagnostic::new("R015", text), p);
+        }
     }
 
     pub(super) fn copy(&mut self, p: &Program, mut c: ChunkedCopy) -> Next {

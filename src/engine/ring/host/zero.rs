@@ -7,7 +7,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{Ret, Role};
 use crate::engine::ring::machine::Machine;
 use crate::udma::profile::{MAX_DESC_BYTES, PAGE_BYTES, WaitKind, ZeroCopyPolicy};
-use crate::udma::{Barrier, Generation};
+use crate::udma::{Barrier, Errno, Generation};
 
 /// A zero copy in progress.
 #[derive(Debug, Clone, Copy)]
@@ -152,6 +152,10 @@ impl Machine {
                 let (kind, ret) = self.stage(p, queue, ask);
                 let Some(kind) = kind else { return Next::End(ret) };
                 if ret != Ret::OK {
+                    if ret == Ret::Code(Errno::NOMEM.0) {
+                        let left = c.left + c.batch_left + size;
+                        self.ring_is_full(p, queue, &format!("; {left} bytes are left"));
+                    }
                     return Next::Last(kind, ret);
                 }
                 c.pending += 1;
