@@ -208,9 +208,8 @@ impl Machine {
                 if let Some(kind) = self.poll(p, poll, engine) {
                     return Some((Agent::Host, kind));
                 }
-                // Either the reads were put off until the engine acts, or it must act first.
-                let acts =
-                    engine.filter(|&(_, t)| self.host.poll.is_some_and(|poll| t <= poll.next_ns));
+                // Either reads were made without telling of them yet, or the engine acts first.
+                let acts = engine.filter(|&(_, t)| t <= poll.next_ns);
                 if let Some((i, t)) = acts
                     && let Some(next) = self.act(p, i, t)
                 {

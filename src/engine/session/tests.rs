@@ -404,3 +404,20 @@ fn a_cancelled_way_back_leaves_the_position() {
         assert_eq!((s.position(), s.machine().digest()), (end, digest), "{back:?}");
     }
 }
+
+#[test]
+fn reads_that_fail_are_told_before_the_engine_changes_anything() {
+    use crate::engine::ring::EventKind;
+    let latency = HostOp::Device(DeviceOp::Latency(7));
+    let mut told = None;
+    machine::run(&program(64, vec![latency, copy(4096)]), |_, e| {
+        match e.kind {
+            EventKind::Poll { reads, value: 0, .. } => told = Some((e.n, reads, e.t_us())),
+            EventKind::Fetch { .. } => assert!(told.is_some_and(|(n, ..)| n < e.n), "{e:?}"),
+            _ => {}
+        }
+        true
+    });
+    // The first read is made after a microsecond, the marker is there after seven.
+    assert_eq!(told.map(|t| (t.1, t.2)), Some((6, 7)));
+}
