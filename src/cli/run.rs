@@ -7,6 +7,7 @@ use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::ring::json::event_json;
 use crate::engine::session::Session;
+use crate::limits::MAX_RUN_SAME_CODE;
 use crate::limits::MAX_TEXT_BYTES;
 use crate::script::runner::{self, End, Line, Source};
 use serde_json::json;
@@ -55,6 +56,12 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.aside(&said)?;
     }
     session.findings_left().for_each(|d| report.push(d.clone()));
+    for (code, n) in &session.machine().finding_counts {
+        let more = n.saturating_sub(MAX_RUN_SAME_CODE);
+        if more > 0 {
+            *report.dropped.entry(*code).or_default() += more;
+        }
+    }
     let mut status = if session.unexpected().is_empty() { Status::Fine } else { Status::Wrong };
     match end {
         End::Done => {}

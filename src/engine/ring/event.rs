@@ -248,6 +248,16 @@ pub enum EventKind {
         /// What each gave.
         value: u32,
     },
+    /// Consecutive equal looks at whether the engine has nothing left to do (MODEL: a ring
+    /// without a marker).
+    PollIdle {
+        /// Queue.
+        queue: QueueId,
+        /// How many looks.
+        reads: u64,
+        /// Whether it was idle.
+        idle: bool,
+    },
     /// The software completion cursor moved.
     Ack {
         /// Queue.
@@ -366,7 +376,7 @@ impl EventKind {
             EventKind::MmioWrite { .. } => "mmio_write",
             EventKind::WaitBudget { .. } => "wait_budget",
             EventKind::Delay { .. } => "delay",
-            EventKind::Poll { .. } => "poll",
+            EventKind::Poll { .. } | EventKind::PollIdle { .. } => "poll",
             EventKind::Ack { .. } => "ack",
             EventKind::Device(_) => "device",
             EventKind::Fetch { .. } => "fetch",
@@ -403,6 +413,7 @@ impl Event {
                 | EventKind::CopyStart { queue, .. }
                 | EventKind::CopyStartReturn { queue, .. }
                 | EventKind::WaitBudget { queue, .. }
+                | EventKind::PollIdle { queue, .. }
                 | EventKind::Ack { queue, .. },
             ) => Some(queue),
             (_, EventKind::MmioWrite { engine, offset, .. }) => {

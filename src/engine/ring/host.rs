@@ -241,9 +241,10 @@ impl Machine {
                 let bell = crate::udma::reg::name_at(offset).is_some_and(|r| r.name == "drtp_inc");
                 bell.then_some(Phase::Doorbell)
             }
-            EventKind::WaitBudget { .. } | EventKind::Delay { .. } | EventKind::Poll { .. } => {
-                Some(Phase::Poll)
-            }
+            EventKind::WaitBudget { .. }
+            | EventKind::Delay { .. }
+            | EventKind::Poll { .. }
+            | EventKind::PollIdle { .. } => Some(Phase::Poll),
             EventKind::Ack { .. } => Some(Phase::Ack),
             _ => None,
         };

@@ -80,6 +80,7 @@ fn own(kind: &EventKind) -> Value {
         EventKind::Poll { addr: a, reads, value } => {
             json!({ "addr": addr(a), "len": 4, "reads": reads, "value": word(value) })
         }
+        EventKind::PollIdle { reads, idle, .. } => json!({ "reads": reads, "idle": idle }),
         EventKind::Ack { dir, count, before, after, available, .. } => json!({
             "ring": dir.name(), "count": count, "next_cdesc_idx_before": before,
             "next_cdesc_idx_after": after, "available_after": available }),

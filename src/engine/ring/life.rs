@@ -127,6 +127,8 @@ pub fn of(queue: &Queue, dir: Dir, slot: u64, written: bool) -> Life {
         Some(k) if k < hw.visible => Life::Visible,
         Some(k) if k < hw.fetched => Life::Fetched,
         Some(k) if k < hw.posted => Life::Posted,
+        // Copied in as part of a ring, but empty there.
+        Some(_) if !written => Life::NeverWritten,
         Some(_) => Life::Staged,
     }
 }

@@ -255,7 +255,13 @@ impl Machine {
             poll.untold = 0;
             m.now_ns = m.now_ns.max(poll.next_ns);
             m.host.poll = Some(poll);
-            EventKind::Poll { addr: poll.addr, reads, value }
+            match poll.idle_of {
+                None => EventKind::Poll { addr: poll.addr, reads, value },
+                Some(i) => {
+                    let q = &m.queues[i];
+                    EventKind::PollIdle { queue: q.id(), reads, idle: !q.has_work() }
+                }
+            }
         };
         let value = self.memory.read_u32(poll.addr);
         if let Some((i, t)) = engine

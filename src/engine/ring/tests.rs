@@ -204,7 +204,8 @@ fn waiting_for_one_descriptor_to_be_idle_takes_no_eternity() {
         HostOp::CopyStart { queue: Q, m2s: 1, s2m: 1 },
         HostOp::WaitIdle { queue: Q, count: 1 },
     ];
-    let (done, _) = all(&program(false, 64, ops));
+    let (done, events) = all(&program(false, 64, ops));
+    assert!(!events.iter().any(|e| e.kind.access().is_some_and(|a| a.0 == 0)), "no word is read");
     assert!(done.machine.now_ns < 1_000_000_000, "{}", done.machine.now_ns);
     assert!(done.rets.iter().all(|r| r.1 == Ret::OK));
 }
@@ -401,6 +402,15 @@ fn copying_in_again_before_the_doorbell_is_no_new_lap() {
     assert_eq!(staged(lap), 67);
     let part = vec![copy_in(Dir::Tx, 0, &[one; 64]), ring(2), copy_in(Dir::Tx, 0, &[one; 64])];
     assert_eq!(staged(part), 66);
+}
+
+#[test]
+fn an_empty_slot_of_a_ring_copied_in_whole_is_not_staged() {
+    let one = (ONE | 64, COPY, BUFFER);
+    let p = program(false, 64, vec![copy_in(Dir::Tx, 0, &[one, (0, 0, 0)])]);
+    let q = &all(&p).0.machine.queues[0];
+    let life = |slot, written| super::life::of(q, Dir::Tx, slot, written);
+    assert_eq!((life(0, true), life(1, false)), (super::Life::Staged, super::Life::NeverWritten));
 }
 
 #[test]

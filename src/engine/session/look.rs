@@ -84,6 +84,10 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             let times = if reads == 1 { String::new() } else { format!(" {reads} times") };
             format!("poll {}{times}: {value:#010x}", at(addr))
         }
+        EventKind::PollIdle { reads, idle, .. } => {
+            let times = if reads == 1 { String::new() } else { format!(" {reads} times") };
+            format!("poll the engine{times}: {}", if idle { "idle" } else { "busy" })
+        }
         EventKind::Ack { dir, count, before, after, .. } => {
             format!("ack {dir} {count}: next_cdesc_idx {before} -> {after}")
         }
