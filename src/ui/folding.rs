@@ -136,21 +136,18 @@ impl Model {
             return None;
         }
         let one = |dir| match self.slot(dir, slot) {
-            Some((desc, life)) => {
+            Some((_, life)) => {
                 // What cannot be stepped is opened to be read, slot by slot.
                 let read = life == Life::Stale && !self.session.can_step();
-                // An image is copied in whole, its empty slots too.
-                let empty = life == Life::Staged && desc.is_zero();
                 let dull = !read
-                    && (empty
-                        || matches!(
-                            life,
-                            Life::NeverWritten
-                                | Life::Stale
-                                | Life::Guard
-                                | Life::Acked
-                                | Life::Retired
-                        ))
+                    && matches!(
+                        life,
+                        Life::NeverWritten
+                            | Life::Stale
+                            | Life::Guard
+                            | Life::Acked
+                            | Life::Retired
+                    )
                     && self.stop_at(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
                 dull.then(|| (life, self.slot_changed(dir, slot)))

@@ -196,7 +196,7 @@ impl Machine {
                 self.queues[i].due = None;
                 None
             }
-            Action::Stall(why) => Some(self.stall(p, i, why)),
+            Action::Stall(why) => Some(self.stall(i, why)),
             Action::Fetch(dir) => Some(self.fetch(p, i, dir)),
             Action::Judge => {
                 self.queues[i].packet.judged = true;
@@ -214,17 +214,17 @@ impl Machine {
     }
 
     /// Lets the queue stand, at the slot that it misses or cannot execute.
-    fn stall(&mut self, p: &Program, i: usize, why: Stall) -> EventKind {
+    fn stall(&mut self, i: usize, why: Stall) -> EventKind {
         let q = &self.queues[i];
         let (dir, k) = match why {
             Stall::RxNotArmed => (Dir::Rx, q.hw(Dir::Rx).fetched),
             Stall::PacketIncomplete | Stall::Unresolved => (Dir::Tx, q.hw(Dir::Tx).fetched),
             Stall::NotExecuted => (Dir::Tx, q.packet.tx.first().map_or(0, |x| x.k)),
         };
-        self.stall_at(p, i, (dir, k), why)
+        self.stall_at(i, (dir, k), why)
     }
 
-    fn stall_at(&mut self, p: &Program, i: usize, (dir, k): (Dir, u64), why: Stall) -> EventKind {
+    fn stall_at(&mut self, i: usize, (dir, k): (Dir, u64), why: Stall) -> EventKind {
         let q = &mut self.queues[i];
         q.stalled = Some(why);
         q.due = None;
@@ -235,7 +235,7 @@ impl Machine {
             Stall::Unresolved => "R019",
         };
         let place = Place::slot(self.slot_ref(i, dir, slot));
-        self.find(Diagnostic::new(code, why.words()).at(place), p);
+        self.find(Diagnostic::new(code, why.words()).at(place));
         EventKind::Stall { dir, slot, why }
     }
 
@@ -259,9 +259,9 @@ impl Machine {
         if aborted {
             self.aborted.insert(engine);
             self.queues[i].faulted = Some((dir, slot));
-            self.find(Diagnostic::new("R001", message).at(place), p);
+            self.find(Diagnostic::new("R001", message).at(place));
         } else {
-            self.find(Diagnostic::new("R018", message).at(place), p);
+            self.find(Diagnostic::new("R018", message).at(place));
         }
         self.record(self.queues[i].id(), dir, bit, slot);
         EventKind::Fault { dir, bit, slot, addr, aborted }
@@ -385,22 +385,22 @@ impl Machine {
         let len = held.desc.length();
         let Ok(addr) = resolve(p, held.desc.ptr) else {
             self.queues[i].packet.read -= 1;
-            return self.stall_at(p, i, (Dir::Tx, held.k), Stall::Unresolved);
+            return self.stall_at(i, (Dir::Tx, held.k), Stall::Unresolved);
         };
         if let Some(bad) = self.memory.outside(addr, len) {
-            self.outside(p, i, Dir::Tx, slot, bad);
+            self.outside(i, Dir::Tx, slot, bad);
             return self.fault(p, i, Dir::Tx, "DATA_AXI_RESP", (slot, bad));
         }
         let known = self.memory.known(addr, len);
         let place = Place::slot(self.slot_ref(i, Dir::Tx, slot));
         if let Some(at) = known.never_written {
             let text = format!("nobody wrote the bytes from {} on", p.name_addr(at));
-            self.find(Diagnostic::new("R009", text).at(place), p);
+            self.find(Diagnostic::new("R009", text).at(place));
         } else if let Some(at) = known.unknown
             && self.told_unknown.insert(self.queues[i].id()).is_none()
         {
             let text = format!("the bytes at {} are unknown", p.name_addr(at));
-            self.find(Diagnostic::new("R012", text).at(place), p);
+            self.find(Diagnostic::new("R012", text).at(place));
         }
         let content = self.memory.take(addr, len);
         let packet = &mut self.queues[i].packet;
@@ -412,10 +412,10 @@ impl Machine {
         EventKind::Read { slot, addr, len }
     }
 
-    fn outside(&mut self, p: &Program, i: usize, dir: Dir, slot: u64, bad: u64) {
+    fn outside(&mut self, i: usize, dir: Dir, slot: u64, bad: u64) {
         let text = format!("no memory is known at {bad:#x}");
         let place = Place::slot(self.slot_ref(i, dir, slot));
-        self.find(Diagnostic::new("R010", text).at(place), p);
+        self.find(Diagnostic::new("R010", text).at(place));
     }
 
     fn visible(&mut self, p: &Program, i: usize) -> EventKind {
@@ -424,10 +424,10 @@ impl Machine {
         let slot = q.hw(Dir::Rx).slot(held.k);
         let len = held.desc.length();
         let Ok(addr) = resolve(p, held.desc.ptr) else {
-            return self.stall_at(p, i, (Dir::Rx, held.k), Stall::Unresolved);
+            return self.stall_at(i, (Dir::Rx, held.k), Stall::Unresolved);
         };
         if let Some(bad) = self.memory.outside(addr, len) {
-            self.outside(p, i, Dir::Rx, slot, bad);
+            self.outside(i, Dir::Rx, slot, bad);
             return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));
         }
         let packet = &mut self.queues[i].packet;

@@ -153,7 +153,7 @@ impl Machine {
 
     /// Records a finding, placed at the current event. Of one code only so many are kept, so
     /// that remarks made over and over leave room for the error that follows them.
-    pub(super) fn find(&mut self, mut d: Diagnostic, _p: &Program) {
+    pub(super) fn find(&mut self, mut d: Diagnostic) {
         d.place.event = Some(self.n);
         let n = self.finding_counts.get(d.code).map_or(1, |n| n + 1);
         self.finding_counts.insert(d.code, n);
@@ -316,7 +316,7 @@ impl Machine {
 
     /// A 32-bit write to an engine's register block. Doorbells and queue resets act on the
     /// queue that they belong to; every other value is only kept.
-    pub(super) fn mmio_write(&mut self, p: &Program, engine: u32, offset: u32, value: u32) -> bool {
+    pub(super) fn mmio_write(&mut self, engine: u32, offset: u32, value: u32) -> bool {
         let Some((name, (dir, queue))) =
             reg::name_at(offset).and_then(|r| Some((r.name, r.queue?)))
         else {
@@ -335,7 +335,7 @@ impl Machine {
         }
         self.regs.insert((engine, offset), value);
         match name {
-            "drtp_inc" => self.doorbell(p, i, dir, u64::from(value & 0xff_ffff)),
+            "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
@@ -351,11 +351,11 @@ impl Machine {
         false
     }
 
-    fn doorbell(&mut self, p: &Program, i: usize, dir: Dir, n: u64) {
+    fn doorbell(&mut self, i: usize, dir: Dir, n: u64) {
         if self.host.unfenced {
             let d =
                 Diagnostic::new("R008", "descriptor writes are not ordered before this doorbell");
-            self.find(d, p);
+            self.find(d);
         }
         let due = self.now_ns.saturating_add(self.latency_us.saturating_mul(1000));
         let held = self.held;
@@ -390,12 +390,12 @@ impl Machine {
         });
         if posted > staged {
             let text = format!("{posted} descriptors are posted, {staged} were written");
-            self.find(Diagnostic::new("R006", text).at(place.clone()), p);
+            self.find(Diagnostic::new("R006", text).at(place.clone()));
         }
         if posted - retired > size {
             let text =
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
-            self.find(Diagnostic::new("R007", text).at(place), p);
+            self.find(Diagnostic::new("R007", text).at(place));
         }
     }
 

@@ -421,3 +421,24 @@ fn reads_that_fail_are_told_before_the_engine_changes_anything() {
     // The first read is made after a microsecond, the marker is there after seven.
     assert_eq!(told.map(|t| (t.1, t.2)), Some((6, 7)));
 }
+
+#[test]
+fn a_copy_that_succeeds_on_its_second_try_is_no_failure() {
+    let mut p = program(
+        64,
+        vec![
+            HostOp::Device(DeviceOp::ResetWindow(true)),
+            HostOp::Device(DeviceOp::LoseDoorbells(2)),
+            copy(4096),
+        ],
+    );
+    p.arch = Generation::V2;
+    // The queue is initialised again at its production size: the rings need the room.
+    let ring = |at| Some(RingDecl { base: HOST + at, size: 8192 });
+    (p.queues[0].tx, p.queues[0].rx) = (ring(0x6000_0000), ring(0x7000_0000));
+    let done = machine::run(&p, |_, _| true);
+    assert_eq!(done.rets.last().map(|r| r.1), Some(Ret::OK));
+    let found: Vec<_> = done.machine.findings.iter().map(|d| (d.code, d.severity)).collect();
+    assert_eq!(found, [("R002", Severity::Warning)]);
+    assert!(!done.machine.has_errors());
+}

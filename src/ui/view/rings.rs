@@ -49,8 +49,6 @@ pub fn fold(t: Theme, f: Fold, dir: Dir, digits: usize) -> Row {
         Life::Guard => "guard, stay free".to_owned(),
         Life::NeverWritten => "never written".to_owned(),
         Life::Acked => "acked, free again".to_owned(),
-        // Only slots without a descriptor are folded while they are staged.
-        Life::Staged => "staged, all zero".to_owned(),
         life => life.name().to_owned(),
     };
     let star = if changed { '*' } else { ' ' };

@@ -81,25 +81,25 @@ impl Machine {
         let ask = Ask { src, dst, size, barrier_code, set_dst_int: false, role: Role::Data };
         let (kind, ret) = self.stage(p, queue, ask);
         if ret == Ret::Code(Errno::NOMEM.0) {
-            self.ring_is_full(p, queue, &format!("; {left} bytes are left"));
+            self.ring_is_full(queue, &format!("; {left} bytes are left"));
         }
         Chunk { kind, ret, size, last }
     }
 
     /// A producer found no free slot; what it staged since the last doorbell is never rung.
-    pub(super) fn ring_is_full(&mut self, p: &Program, queue: QueueId, more: &str) {
+    pub(super) fn ring_is_full(&mut self, queue: QueueId, more: &str) {
         self.host.explained = true;
         let lost = self.queue(queue).map_or(0, |q| {
             let (sw, hw) = (q.sw(Dir::Tx), q.hw(Dir::Tx));
             sw.staged.saturating_sub(hw.posted)
         });
         let text = format!("no free slot after {lost} pairs of this batch{more}");
-        self.find(Diagnostic::new("R017", text), p);
+        self.find(Diagnostic::new("R017", text));
         if lost > 0 {
             let text = format!(
                 "{lost} slots of each ring stay taken: the doorbell is never rung for them"
             );
-            self.find(Diagnostic::new("R015", text), p);
+            self.find(Diagnostic::new("R015", text));
         }
     }
 
@@ -163,6 +163,16 @@ impl Machine {
                 Next::Again(Frame::Copy(c))
             }
         }
+    }
+
+    /// Whether the call that a wait belongs to is tried again when the wait times out.
+    pub(super) fn tries_again(&self, p: &Program) -> bool {
+        let first = match self.host.stack.last() {
+            Some(Frame::Copy(c)) => !c.retried,
+            Some(Frame::Async(c)) => !c.retried,
+            _ => false,
+        };
+        first && self.may_retry(p, Ret::Code(p.profile.timeout_ret))
     }
 
     /// Whether a timed-out wait is tried again after initialising the queue.

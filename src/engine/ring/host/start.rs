@@ -1,7 +1,7 @@
 //! The calls around a batch: queue initialisation, doorbell, wait, ack.
 
 use super::{Frame, Next};
-use crate::diag::{Diagnostic, SlotRef};
+use crate::diag::{Diagnostic, Severity, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::machine::{Machine, Polling};
@@ -15,13 +15,7 @@ use crate::udma::{Dir, reg};
 impl Machine {
     /// Initialises a queue: Tx parameters are checked and programmed before the Rx size is
     /// looked at, so a late failure leaves Tx programmed.
-    pub(super) fn init(
-        &mut self,
-        p: &Program,
-        queue: QueueId,
-        size: Option<u32>,
-        step: u32,
-    ) -> Next {
+    pub(super) fn init(&mut self, queue: QueueId, size: Option<u32>, step: u32) -> Next {
         let Some(i) = self.index_of(queue) else { return Next::End(Ret::Code(-22)) };
         let decl = self.queues[i].decl;
         let ring = |dir| {
@@ -38,7 +32,7 @@ impl Machine {
         };
         if let Some(w) = writes.get(step as usize) {
             let offset = reg::queue_block(w.dir, queue.queue) + w.offset;
-            let lost = self.mmio_write(p, queue.engine, offset, w.value);
+            let lost = self.mmio_write(queue.engine, offset, w.value);
             let kind = EventKind::MmioWrite { engine: queue.engine, offset, value: w.value, lost };
             return Next::Event(kind, Frame::Init { queue, size, step: step + 1 });
         }
@@ -70,7 +64,7 @@ impl Machine {
         let bell = |m: &mut Machine, dir, value| {
             let offset = reg::queue_block(dir, queue.queue)
                 + reg::queue_reg(dir, "drtp_inc").map_or(0, |r| r.offset);
-            let lost = m.mmio_write(p, queue.engine, offset, value);
+            let lost = m.mmio_write(queue.engine, offset, value);
             EventKind::MmioWrite { engine: queue.engine, offset, value, lost }
         };
         let refused = |m: &Machine| {
@@ -157,7 +151,7 @@ impl Machine {
                 Next::Again(again(3))
             }
             3 if self.host.polled == Some(true) => {
-                self.marker_too_early(p, i, count);
+                self.marker_too_early(i, count);
                 Next::Again(again(if marker.is_some() { 4 } else { 6 }))
             }
             3 => {
@@ -181,18 +175,20 @@ impl Machine {
 
     /// A marker that is seen while bytes of its batch are still on their way. The marker's own
     /// pair may not have retired yet where the engine has a speed.
-    fn marker_too_early(&mut self, p: &Program, i: usize, count: u32) {
+    fn marker_too_early(&mut self, i: usize, count: u32) {
         let q = &self.queues[i];
         let (sw, hw) = (q.sw(Dir::Rx), q.hw(Dir::Rx));
         let acked = sw.acked.saturating_add(u64::from(count));
         if hw.visible < acked.min(hw.posted) {
             let text = "the marker is seen before the engine is done with its batch";
-            self.find(Diagnostic::new("R016", text), p);
+            self.find(Diagnostic::new("R016", text));
         }
     }
 
     fn timed_out(&mut self, p: &Program, i: usize, count: u32) {
-        self.host.explained = true;
+        // A copy inside a reset window is tried again; only its end says whether it failed.
+        let again = self.tries_again(p);
+        self.host.explained = !again;
         self.host.timeouts += 1;
         self.host.timed_out = Some(self.queues[i].id());
         self.queues[i].batches_done += 1;
@@ -216,10 +212,15 @@ impl Machine {
         let text = format!("batch {} timed out: {why}", q.batches_done);
         let mut late = Diagnostic::new("R002", text);
         late.place.slot = faulted.filter(|_| aborted);
-        self.find(late, p);
+        if again {
+            late.message.push_str("; the queue is initialised again and the batch staged anew");
+            self.find(late.severity(Severity::Warning));
+            return;
+        }
+        self.find(late);
         let text =
             format!("{count} slots of each ring stay taken: a batch that times out is never acked");
-        self.find(Diagnostic::new("R015", text), p);
+        self.find(Diagnostic::new("R015", text));
     }
 
     /// Acks both rings, RX first.
@@ -247,7 +248,7 @@ impl Machine {
         if u64::from(count) > outstanding {
             let text =
                 format!("{count} descriptors of {dir} are acked, {outstanding} are outstanding");
-            self.find(Diagnostic::new("R014", text), p);
+            self.find(Diagnostic::new("R014", text));
         }
         if step == 0 {
             Next::Event(kind, Frame::Ack { queue, count, step: 1 })

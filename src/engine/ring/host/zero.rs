@@ -154,7 +154,7 @@ impl Machine {
                 if ret != Ret::OK {
                     if ret == Ret::Code(Errno::NOMEM.0) {
                         let left = c.left + c.batch_left + size;
-                        self.ring_is_full(p, queue, &format!("; {left} bytes are left"));
+                        self.ring_is_full(queue, &format!("; {left} bytes are left"));
                     }
                     return Next::Last(kind, ret);
                 }
