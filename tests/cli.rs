@@ -292,3 +292,19 @@ fn info_says_what_why_and_how_much() {
     assert_eq!(lines[3]["markers"][0], "0x0000100040001000");
     assert!(run(&["info", path(&f), "--ring", "pairs"]).out.contains("bit 44"));
 }
+
+#[test]
+fn two_images_of_one_direction_are_said_to_be_no_pair() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tx.bin");
+    let mut bytes = vec![0; 64];
+    bytes[..8].copy_from_slice(&[0, 16, 0, 13, 3, 0, 8, 1]);
+    std::fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+        .args(["check", path, path])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("warning[D022]: both images are tx rings"), "{text}");
+}

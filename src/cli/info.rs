@@ -107,10 +107,13 @@ pub fn batch_facts(tx: &dyn RingView, rx: &dyn RingView, start: Option<u64>) -> 
     out
 }
 
-/// Facts of a program besides its rings.
-fn program_facts(p: &Program) -> Vec<(String, String)> {
+/// Facts of a program besides its rings, which were taken from the end of a run where `ran`.
+fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut out = vec![fact("queues", p.queues.len().to_string())];
+    if ran {
+        out.insert(0, fact("rings", "as a calm run leaves them".to_owned()));
+    }
     for q in &p.queues {
         let kind = if q.allocatable { "slots by the driver" } else { "authored elsewhere" };
         let size = |d| q.ring(d).map_or("none".to_owned(), |r| format!("{} slots", r.size));
@@ -126,6 +129,12 @@ fn program_facts(p: &Program) -> Vec<(String, String)> {
         out.push(fact("variables", p.variables.len().to_string()));
     }
     out
+}
+
+/// Facts of an input's program; none where it has no program.
+fn program(input: &Input) -> Vec<(String, String)> {
+    let facts = |p| program_facts(p, input.end.is_some());
+    input.program.as_deref().map(facts).unwrap_or_default()
 }
 
 /// The facts of an input.
@@ -147,7 +156,7 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
         profile: input.profile.name.to_owned(),
         rings: input.sets.iter().flat_map(of_set).collect(),
         batches: batches.collect(),
-        more: input.program.as_deref().map(program_facts).unwrap_or_default(),
+        more: program(input),
     }
 }
 

@@ -21,7 +21,7 @@ pub mod save;
 pub mod source;
 pub mod validate;
 
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::program::{Blob, Program};
 use crate::limits::MAX_TEXT_BYTES;
 use crate::udma::{Dir, Generation, Profile};
@@ -299,6 +299,10 @@ fn several(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
             let why = format!("{}; {}", a.why, b.why);
             let both = RawImage::new(name.clone(), why, [Some(tx.clone()), Some(rx.clone())]);
             images = vec![both];
+        } else if let (true, Some(dir)) = (single(a) && single(b), a.dirs().next()) {
+            let why = format!("both images are {dir} rings: they are no pair");
+            let d = Diagnostic::new("D022", why).severity(Severity::Warning);
+            report.push(d.help("--tx A --rx B says which is which").in_file(&name));
         }
     }
     finish(name, Kind::Raw, format!("{n} raw ring images"), images, opts, report)
