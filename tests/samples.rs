@@ -118,3 +118,24 @@ fn queues_of_several_engines_work_at_once() {
     done.machine.memory.read(0x1008_0000, &mut b);
     assert_eq!(a, b, "the symbolic source is resolved");
 }
+
+#[test]
+fn every_key_of_an_event_is_documented() {
+    let docs = include_str!("../docs/json.md");
+    fn keys(v: &serde_json::Value, docs: &str) {
+        for (key, value) in v.as_object().unwrap() {
+            assert!(docs.contains(&format!("`{key}`")), "`{key}` of {v}");
+            if value.is_object() {
+                keys(value, docs);
+            }
+        }
+    }
+    for (_, loaded) in samples() {
+        machine::run(&loaded.program.unwrap(), |_, e| {
+            let v = dmadbg::engine::ring::json::event_json(e);
+            assert!(docs.contains(&format!("`{}`", e.kind.name())), "{v}");
+            keys(&v, docs);
+            true
+        });
+    }
+}
