@@ -424,7 +424,8 @@ pub enum HostOp {
     },
     /// A memory barrier of the CPU.
     Fence,
-    /// Write a register of an engine block directly.
+    /// Write a register of an engine block directly; under a user-space profile by the request
+    /// that refuses ring bases and doorbells.
     RegWrite {
         /// Engine.
         engine: u32,

@@ -15,8 +15,8 @@ use super::machine::{Machine, Polling};
 use super::memory::mix;
 use crate::diag::Diagnostic;
 use crate::engine::program::{DeviceOp, HostOp, Program, QueueId};
-use crate::udma::Errno;
 use crate::udma::profile::WaitKind;
+use crate::udma::{Errno, reg};
 use copy::{AsyncCopy, ChunkedCopy, Memset, Redo};
 use stage::Ask;
 use zero::ZeroCopy;
@@ -239,7 +239,7 @@ impl Machine {
                 ringing.then_some(Phase::Doorbell)
             }
             EventKind::MmioWrite { offset, .. } => {
-                let bell = crate::udma::reg::name_at(offset).is_some_and(|r| r.name == "drtp_inc");
+                let bell = reg::name_at(offset).is_some_and(|r| r.name == "drtp_inc");
                 bell.then_some(Phase::Doorbell)
             }
             EventKind::WaitBudget { .. }
@@ -335,6 +335,12 @@ impl Machine {
             HostOp::Fence => {
                 self.host.unfenced = false;
                 Next::Event(EventKind::CpuFence, done)
+            }
+            // User space writes registers by a request, which refuses those that launch work.
+            HostOp::RegWrite { offset, .. }
+                if !p.profile.kernel && reg::user_write_blocked(*offset) =>
+            {
+                self.end_with(done, Ret::Code(Errno::INVAL.0))
             }
             &HostOp::RegWrite { engine, offset, value } => {
                 let lost = self.mmio_write(engine, offset, value);

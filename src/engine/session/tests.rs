@@ -442,3 +442,13 @@ fn a_copy_that_succeeds_on_its_second_try_is_no_failure() {
     assert_eq!(found, [("R002", Severity::Warning)]);
     assert!(!done.machine.has_errors());
 }
+
+#[test]
+fn user_space_may_not_write_a_doorbell() {
+    let offset = crate::udma::reg::queue_reg_offset(Dir::Tx, Q.queue, "drtp_inc").unwrap();
+    let write = |offset| HostOp::RegWrite { engine: Q.engine, offset, value: 1 };
+    let mut p = program(64, vec![write(offset), write(offset + 4)]);
+    p.profile = Profile::find("nrt-2.31").unwrap();
+    let rets: Vec<Ret> = machine::run(&p, |_, _| true).rets.iter().map(|r| r.1).collect();
+    assert_eq!(rets[1..], [Ret::Code(-22), Ret::OK]);
+}
