@@ -321,7 +321,7 @@ pub fn address_words(ptr: u64, arch: Generation) -> String {
 /// The descriptor in one sentence, for a reader who does not know the format.
 pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     if desc.is_zero() {
-        return "a slot that was never written".to_owned();
+        return "sixteen zero bytes, no descriptor".to_owned();
     }
     let view = desc.view(dir);
     if view == View::Meta {
