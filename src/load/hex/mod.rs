@@ -161,8 +161,15 @@ impl Reader {
         if line::is_comment(text) {
             return;
         }
-        if text.trim() == "*" && matches!(self.form, HexForm::HexdumpC | HexForm::Od) {
-            self.squeezed = true;
+        if text.trim() == "*" && self.form != HexForm::KernelLog {
+            // The next offset says how many lines are left out.
+            if self.base.is_some() {
+                self.squeezed = true;
+            } else {
+                let why = "`*` stands for lines that were left out, and no offset says how many";
+                let column = text.chars().take_while(|c| c.is_whitespace()).count() as u64 + 1;
+                self.error("D041", Word { text: "*", column }, why.to_owned());
+            }
             return;
         }
         let l = line::split(self.form, text);

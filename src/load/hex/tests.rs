@@ -57,6 +57,16 @@ fn load_hex_a_whole_ring_on_one_line_is_plain() {
 }
 
 #[test]
+fn load_hex_a_repeat_mark_needs_an_offset() {
+    let words = "0d000004 01080003 40001000 00001000\n*\n";
+    let r = parse(words).unwrap_err();
+    assert_eq!((r.items.len(), r.items[0].code, r.items[0].place.line), (1, "D041", Some(2)));
+    let xxd = "00000000: 0000 0000 0000 0000 0000 0000 0000 0000  ................\n*\n\
+               00000020: 0400 000d 0300 0801 0010 0640 0010 0000  ...........@....\n";
+    assert_eq!(parse(xxd).unwrap().bytes.len(), 48);
+}
+
+#[test]
 fn load_hex_squeezed_lines_come_back() {
     let c = "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n\
              00000030  04 00 00 0d 03 00 08 01  00 10 06 40 00 10 00 00  |...........@....|\n*\n00000050\n";
