@@ -3,7 +3,7 @@
 //! the other refuses.
 
 use crate::diag::{Diagnostic, Report};
-use crate::engine::program::{HostOp, Program, QueueId, RingDecl, RingType};
+use crate::engine::program::{HostOp, Program, QueueId, Region, RingDecl, RingType};
 use crate::limits::{
     MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
     MAX_TRANSFER_BYTES, MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
@@ -117,12 +117,20 @@ fn queues(p: &Program, out: &mut Found) {
     }
 }
 
+/// The driver decides which sizes and bases are legal; here only what has no address at all
+/// is refused.
+fn ring_fits(ring: RingDecl) -> bool {
+    ring.size <= u64::from(u32::MAX)
+        && ring.base.checked_add(ring.size.saturating_mul(16)).is_some()
+}
+
+/// Whether a region has bytes, and addresses for all of them.
+fn region_fits(r: &Region) -> bool {
+    r.len > 0 && end(r.base, r.len).is_some()
+}
+
 fn ring_range(part: Part, id: QueueId, ring: RingDecl, out: &mut Found) {
-    // The driver decides which sizes and bases are legal; here only what has no address at
-    // all is refused.
-    let fits = ring.size <= u64::from(u32::MAX)
-        && ring.base.checked_add(ring.size.saturating_mul(16)).is_some();
-    if !fits {
+    if !ring_fits(ring) {
         out.push((
             part,
             Diagnostic::new(
@@ -144,7 +152,7 @@ fn regions(p: &Program, out: &mut Found) {
                 Diagnostic::new("D053", format!("region `{}` is declared twice", r.name)),
             ));
         }
-        if r.len == 0 || end(r.base, r.len).is_none() {
+        if !region_fits(r) {
             out.push((
                 part,
                 Diagnostic::new(
@@ -154,8 +162,12 @@ fn regions(p: &Program, out: &mut Found) {
             ));
         }
     }
-    let key = |i: usize| p.regions.get(i).map(|r| (r.base, &r.name));
-    if let Some(i) = (1..p.regions.len()).find(|&i| key(i) < key(i - 1)) {
+    // What does not fit is said above; that its place is wrong as well says nothing more.
+    let fitting = || p.regions.iter().enumerate().filter(|(_, r)| region_fits(r));
+    let key = |r: &Region| (r.base, r.name.clone());
+    if let Some(((i, _), _)) =
+        fitting().skip(1).zip(fitting()).find(|((_, b), (_, a))| key(b) < key(a))
+    {
         out.push((Part::Region(i), Diagnostic::new("D033", "regions are not in order of bases")));
     }
     overlaps(p, out);
@@ -170,7 +182,7 @@ fn overlaps(p: &Program, out: &mut Found) {
     }
     for (i, q) in p.queues.iter().enumerate() {
         for (dir, ring) in [("tx", q.tx), ("rx", q.rx)] {
-            if let Some(ring) = ring.filter(|r| r.size > 0)
+            if let Some(ring) = ring.filter(|r| r.size > 0 && ring_fits(*r))
                 && let Some(last) = end(ring.base, ring.size.saturating_mul(16))
             {
                 let what = format!("the {dir} ring of {}", q.id);

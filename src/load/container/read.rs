@@ -81,7 +81,12 @@ pub fn read(blob: &Blob) -> Result<(Program, Report), Report> {
                 validate::Part::Variable(_) => kind::VARIABLES,
                 validate::Part::Op(_) => kind::SCRIPT,
             };
-            report.push(d.at(Place::offset(find(k).map_or(0, |s| s.offset as u64))));
+            let d = d.at(Place::offset(find(k).map_or(0, |s| s.offset as u64)));
+            // Operations have no place of their own here: one queue that is missing is said
+            // once, not for each of them.
+            if report.items.last() != Some(&d) {
+                report.push(d);
+            }
         }
     }
     if report.has_errors() { Err(errors_only(report)) } else { Ok((program, report)) }
