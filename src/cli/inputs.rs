@@ -3,7 +3,7 @@
 
 use super::args::RingOpts;
 use crate::check::RingView;
-use crate::diag::Report;
+use crate::diag::{Diagnostic, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
@@ -181,6 +181,7 @@ pub fn open(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Input, R
         (Some(p), None) if !raw => (p.arch, "said by the program".to_owned()),
         _ => detect_arch(&loaded.images),
     };
+    in_reach(&sets, opts).map_err(|d| d.in_file(&loaded.name))?;
     let said = loaded.program.as_ref().map(|p| p.profile);
     Ok(Input {
         name: loaded.name,
@@ -194,6 +195,25 @@ pub fn open(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Input, R
         program: loaded.program,
         end,
     })
+}
+
+/// Whether `--slots` and `--start` leave something of the longest ring.
+fn in_reach(sets: &[RingSet], opts: &RingOpts) -> Result<(), Diagnostic> {
+    let rings = sets.iter().flat_map(|s| Dir::BOTH.into_iter().filter_map(|d| s.ring(d)));
+    let Some(longest) = rings.map(|r| Window::new(r, opts.slots).len()).max() else {
+        return Ok(());
+    };
+    match (opts.slots, opts.start) {
+        (Some((from, _)), _) if longest == 0 => {
+            let why = format!("--slots begins at {from}, beyond the last slot");
+            Err(Diagnostic::new("S011", why))
+        }
+        (_, Some(start)) if start >= longest => {
+            let why = format!("--start {start} is beyond the last slot, {}", longest - 1);
+            Err(Diagnostic::new("S011", why))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn of_image(image: &RawImage) -> RingSet {
