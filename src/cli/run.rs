@@ -55,7 +55,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         events(&mut session, out)?;
         out.aside(&said)?;
     }
-    session.findings_left().for_each(|d| report.push(d.clone()));
+    session.findings_left().for_each(|d| report.push(d.clone().in_file(&loaded.name)));
     for (code, n) in &session.machine().finding_counts {
         let more = n.saturating_sub(MAX_RUN_SAME_CODE);
         if more > 0 {

@@ -146,7 +146,11 @@ fn load(source: Source, opts: &LoadOptions) -> Result<Loaded, Report> {
         }),
         None => detect(&name, blob.bytes()).map_err(Report::from)?,
     };
-    known(source, found, opts).map_err(|r| r.in_file(&name))
+    let in_file = |mut l: Loaded| {
+        l.report = l.report.in_file(&name);
+        l
+    };
+    known(source, found, opts).map(in_file).map_err(|r| r.in_file(&name))
 }
 
 fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, Report> {
@@ -333,6 +337,7 @@ fn finish(
     let (program, source) = (None, None);
     let mut loaded = Loaded { name, kind, why, program, images: Vec::new(), source, report };
     loaded.with_images(images, opts);
+    loaded.report = loaded.report.in_file(&loaded.name);
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }
 }
 
