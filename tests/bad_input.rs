@@ -161,6 +161,75 @@ fn lengths_and_counts_that_lie() {
     }
 }
 
+/// A changed image whose checksums are right again.
+fn mended(mut bytes: Vec<u8>) -> Vec<u8> {
+    let word = |b: &[u8], at: usize| u32::from_le_bytes(b[at..at + 4].try_into().unwrap()) as usize;
+    let table = 32..32 + 32 * word(&bytes, 12);
+    let Some(entries) = bytes.get(table.clone()).map(<[u8]>::to_vec) else {
+        return with_own_checksum(bytes);
+    };
+    for (i, e) in entries.chunks(32).enumerate() {
+        let (at, len) = (word(e, 8), word(e, 16));
+        if let Some(section) = at.checked_add(len).and_then(|end| bytes.get(at..end)) {
+            let crc = crc32fast::hash(section).to_le_bytes();
+            bytes[32 + 32 * i + 24..][..4].copy_from_slice(&crc);
+        }
+    }
+    let crc = crc32fast::hash(&bytes[table]).to_le_bytes();
+    bytes[24..28].copy_from_slice(&crc);
+    with_own_checksum(bytes)
+}
+
+fn with_own_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let crc = crc32fast::hash(&bytes[..28]).to_le_bytes();
+    bytes[28..32].copy_from_slice(&crc);
+    bytes
+}
+
+/// The table entry of a section, and where the section lies.
+fn section(image: &[u8], kind: &[u8; 4]) -> (usize, usize) {
+    let entry = (32..).step_by(32).find(|at| &image[*at..*at + 4] == kind).unwrap();
+    let at = u64::from_le_bytes(image[entry + 8..entry + 16].try_into().unwrap());
+    (entry, usize::try_from(at).unwrap())
+}
+
+#[test]
+fn lengths_and_counts_that_lie_under_right_checksums() {
+    let f = Folder::new();
+    let whole = sample();
+    assert_eq!(mended(whole.clone()), whole);
+    let with = |at: usize, value: &[u8]| {
+        let mut bytes = whole.clone();
+        bytes[at..at + value.len()].copy_from_slice(value);
+        f.file("lies.bin", &mended(bytes))
+    };
+    for n in [4105u32, u32::MAX] {
+        refused(&with(12, &n.to_le_bytes()), "D025");
+    }
+    refused(&with(16, &(1u64 << 32).to_le_bytes()), "D031");
+    for kind in [b"QUEU", b"REGN", b"CONT", b"REGS", b"VARS", b"SCRP"] {
+        let (entry, at) = section(&whole, kind);
+        let count = u32::from_le_bytes(whole[at..at + 4].try_into().unwrap());
+        for n in [count + 1, i32::MAX as u32, u32::MAX] {
+            refused(&with(at, &n.to_le_bytes()), "D033");
+        }
+        for n in [1u64 << 32, u64::MAX] {
+            refused(&with(entry + 8, &n.to_le_bytes()), "D033");
+            refused(&with(entry + 16, &n.to_le_bytes()), "D033");
+        }
+    }
+    // A ring and a region of 4 GiB slots and more: said once, without what follows from it.
+    let (_, queues) = section(&whole, b"QUEU");
+    let (_, regions) = section(&whole, b"REGN");
+    for n in [1u64 << 32, u64::MAX] {
+        refused(&with(queues + 4 + 20, &n.to_le_bytes()), "D052");
+    }
+    refused(&with(regions + 4 + 12, &u64::MAX.to_le_bytes()), "D052");
+    refused(&with(regions + 4 + 4, &u64::MAX.to_le_bytes()), "D052");
+    // Another queue is declared than the one that every operation is for.
+    refused(&with(queues + 8, &1u32.to_le_bytes()), "D051");
+}
+
 #[test]
 fn hex_text_with_a_bad_digit() {
     let f = Folder::new();
@@ -281,16 +350,68 @@ fn options_that_make_no_sense() {
 }
 
 #[test]
+fn slots_that_no_ring_has() {
+    let f = Folder::new();
+    let ring = f.file("ring.bin", &[0xff; 64]);
+    for option in [["--slots", "4:9"], ["--start", "4"], ["--start", "18446744073709551615"]] {
+        for reader in ["decode", "info", "check"] {
+            let out = dmadbg(&[reader, &ring, option[0], option[1]]);
+            let text = String::from_utf8(out.stderr).unwrap();
+            assert_eq!(out.status.code(), Some(2), "{reader} {option:?}: {text}");
+            assert!(out.stdout.is_empty(), "{reader} {option:?}");
+            assert!(text.contains("error[S011]") && text.contains("  --> "), "{text}");
+        }
+    }
+    assert_eq!(dmadbg(&["decode", &ring, "--slots", "3:9", "--start", "0"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_directory_where_a_ring_is_expected() {
+    let f = Folder::new();
+    let ring = f.file("ring.bin", &[0xff; 64]);
+    for reader in READERS {
+        let out = dmadbg(&[reader, "--tx", f.path("").to_str().unwrap(), "--rx", &ring]);
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{reader}: {text}");
+        assert!(text.starts_with("error[D007]: ") && text.contains("  --> "), "{text}");
+    }
+}
+
+#[test]
+fn every_finding_names_its_input() {
+    let out = dmadbg(&["run", "sample-programs/timeout.dma", "--format", "json"]);
+    let f = Folder::new();
+    let ring = f.file("ring.bin", &[0xff; 64]);
+    let raw = dmadbg(&["decode", &ring, "--format", "json"]);
+    let info = dmadbg(&["info", &ring, "--format", "json"]);
+    for out in [out, raw, info] {
+        let text = String::from_utf8(out.stderr).unwrap();
+        let lines = text.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+        for d in lines.filter(|d| d.get("severity").is_some()) {
+            assert!(d["file"].is_string(), "{d}");
+        }
+    }
+}
+
+#[test]
 fn nothing_from_a_file_reaches_the_terminal_raw() {
     let f = Folder::new();
     let name = "evil\u{1b}[2J.bin";
     let path = f.file(name, &[0xd0; 15]);
     let out = dmadbg(&["check", &path]);
     assert!(!out.stderr.contains(&0x1b), "{}", String::from_utf8_lossy(&out.stderr));
-    let text = "dma 1\narch v3\nprofile dkms-2.26\nregion \"a\\u{1b}[2J\" kind=host base=0x1000 len=16 fill=zero\n";
+    let text = "dma 1\narch v3\nprofile dkms-2.26\n\
+                region \"a\\x1b[2J\" kind=host base=0x1000 len=16 fill=zero\n\
+                queue e128.q0 tx=0x400040041000 tx_size=64 rx=0x400040021000 rx_size=64 marker=0x1000 allocatable=yes\n\
+                init e128.q0 note=\"x\\x1b[2J\"\nwait e128.q0 marker=0x1000 count=2\n";
     let path = f.file("names.dma", text.as_bytes());
-    for command in ["info", "check", "run"] {
-        let out = dmadbg(&[command, &path]);
-        assert!(!out.stderr.contains(&0x1b) && !out.stdout.contains(&0x1b), "{command}");
+    let script = f.file("look.dbg", b"goto end\ninfo memory\nx/4wx 0x1000\ninfo batches\nwhere\n");
+    for args in [&["info"][..], &["check"], &["disasm"], &["run"], &["run", "--script", &script]] {
+        for form in ["text", "json"] {
+            let out = dmadbg(&[args, &[&path, "--format", form]].concat());
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert_ne!(out.status.code(), Some(2), "{args:?}: read as what it is: {said}");
+            assert!(!out.stderr.contains(&0x1b) && !out.stdout.contains(&0x1b), "{args:?}");
+        }
     }
 }
