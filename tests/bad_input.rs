@@ -415,3 +415,48 @@ fn nothing_from_a_file_reaches_the_terminal_raw() {
         }
     }
 }
+
+/// Runs it with 256 MiB of address space.
+fn in_little_room(args: &[&str]) -> Output {
+    Command::new("sh")
+        .args(["-c", "ulimit -v 262144; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_dmadbg")])
+        .args(args)
+        .env_remove("XDG_CONFIG_HOME")
+        .env("HOME", "/nonexistent")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// What the engine holds is shared between checkpoints, however much a packet or the doorbells
+/// of a held engine make it hold.
+#[test]
+fn a_run_that_holds_much_needs_little_memory() {
+    let f = Folder::new();
+    let slots = 65_520;
+    let desc = |len_ctrl: u32, word1: u32, ptr: u64| {
+        let mut b = [len_ctrl.to_le_bytes(), word1.to_le_bytes()].concat();
+        b.extend(ptr.to_le_bytes());
+        b
+    };
+    // One source of as many bytes as there are destinations of one byte.
+    let mut tx = desc(0x0d00_0000 | slots, 0x0108_0003, 0x1000);
+    tx.resize(16 * slots as usize, 0);
+    let rx = (0..slots).flat_map(|i| desc(0x0100_0001, 0, 0x100_0000 + u64::from(i)));
+    let (tx, rx) = (f.file("tx.bin", &tx), f.file("rx.bin", &rx.collect::<Vec<u8>>()));
+    let pair = ["run", "--batch", "all", "--tx", &tx, "--rx", &rx];
+
+    let head = std::fs::read_to_string("sample-programs/copy-4k.dma").unwrap();
+    let head = head.split("\ncopy ").next().unwrap();
+    let bell = "start e128.q0 m2s=1 s2m=1\n".repeat(60_000);
+    let held = f.file("held.dma", format!("{head}\ndevice_hold\n{bell}").as_bytes());
+
+    for args in [&pair[..], &["run", &held]] {
+        let out = in_little_room(args);
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert!(matches!(out.status.code(), Some(0 | 1)), "{args:?}: {:?} {text}", out.status);
+        let said = String::from_utf8(out.stdout).unwrap();
+        let event = said.strip_prefix("event ").and_then(|s| s.split_once(' ')).unwrap().0;
+        assert!(event.parse::<u32>().unwrap() > 3 * slots - 100, "{args:?}: {said}");
+    }
+}

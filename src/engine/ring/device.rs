@@ -8,21 +8,22 @@
 
 use super::event::{EventKind, Stall};
 use super::machine::Machine;
-use super::memory::{Content, mix};
+use super::memory::Content;
 use super::queue::{Held, Queue};
 use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::Program;
 use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::template::Template;
 use crate::udma::{DESC_BYTES, Desc, Dir, cause, class};
+use imbl::Vector;
 
-/// The packet that an engine queue works on.
-#[derive(Debug, Clone, Default)]
+/// The packet that an engine queue works on. Its lists are shared between copies of the state.
+#[derive(Debug, Clone, Default, Hash)]
 pub struct Packet {
     /// Its Tx descriptors so far, META included.
-    pub tx: Vec<Held>,
+    pub tx: Vector<Held>,
     /// Its Rx descriptors so far.
-    pub rx: Vec<Held>,
+    pub rx: Vector<Held>,
     /// The last Tx descriptor is there.
     pub complete: bool,
     /// The packet's flags and lengths were found good.
@@ -55,30 +56,6 @@ impl Packet {
         self.tx.is_empty() && self.rx.is_empty()
     }
 
-    /// A digest of its state.
-    pub fn digest(&self, h: u64) -> u64 {
-        let held = |h, list: &[Held]| {
-            list.iter().fold(h, |h, x| {
-                mix(
-                    mix(mix(h, x.k), x.desc.ptr),
-                    u64::from(x.desc.len_ctrl) << 32 | u64::from(x.desc.word1),
-                )
-            })
-        };
-        let h = held(held(h, &self.tx), &self.rx);
-        let counts = [
-            u64::from(self.complete) | u64::from(self.judged) << 1,
-            self.need,
-            self.read as u64,
-            self.visible as u64,
-            self.retired as u64,
-            self.delivered,
-            self.stream.digest(),
-            self.whole.digest(),
-        ];
-        counts.into_iter().fold(h, mix)
-    }
-
     /// Data descriptors among its Tx descriptors.
     fn data(&self) -> impl Iterator<Item = &Held> {
         self.tx.iter().filter(|x| !x.desc.is_meta())
@@ -86,7 +63,7 @@ impl Packet {
 }
 
 /// A fault that was found while its descriptor was fetched; it is told as the next event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaterFault {
     /// Index of the queue.
     pub queue: usize,
@@ -219,7 +196,7 @@ impl Machine {
         let (dir, k) = match why {
             Stall::RxNotArmed => (Dir::Rx, q.hw(Dir::Rx).fetched),
             Stall::PacketIncomplete | Stall::Unresolved => (Dir::Tx, q.hw(Dir::Tx).fetched),
-            Stall::NotExecuted => (Dir::Tx, q.packet.tx.first().map_or(0, |x| x.k)),
+            Stall::NotExecuted => (Dir::Tx, q.packet.tx.front().map_or(0, |x| x.k)),
         };
         self.stall_at(i, (dir, k), why)
     }
@@ -292,11 +269,11 @@ impl Machine {
         }
         match dir {
             Dir::Tx => {
-                q.packet.tx.push(held);
+                q.packet.tx.push_back(held);
                 self.judge_tx(p, i, slot, addr, expected);
             }
             Dir::Rx => {
-                q.packet.rx.push(held);
+                q.packet.rx.push_back(held);
                 q.packet.rx_bytes += desc.length();
                 if desc.ring_id() != expected {
                     self.fault_later(i, dir, "PREFETCH_RING_ID", (slot, addr));
@@ -405,9 +382,9 @@ impl Machine {
         let content = self.memory.take(addr, len);
         let packet = &mut self.queues[i].packet;
         if packet.times > 1 {
-            packet.whole.append(content);
+            packet.whole.append(&content);
         } else {
-            packet.stream.append(content);
+            packet.stream.append(&content);
         }
         EventKind::Read { slot, addr, len }
     }
@@ -433,7 +410,7 @@ impl Machine {
         let packet = &mut self.queues[i].packet;
         // What is written several times is laid out as far as this descriptor takes it.
         while packet.stream.len() < len && !packet.whole.is_empty() {
-            packet.stream.append(packet.whole.clone());
+            packet.stream.append(&packet.whole);
         }
         let content = packet.stream.split_front(len);
         self.memory.put_content(addr, content);
@@ -464,7 +441,7 @@ impl Machine {
     fn retire(&mut self, i: usize) -> EventKind {
         let q = &mut self.queues[i];
         let n = q.packet.retired;
-        let slot = |q: &Queue, dir, list: &[Held]| list.get(n).map(|x| q.hw(dir).slot(x.k));
+        let slot = |q: &Queue, dir, list: &Vector<Held>| list.get(n).map(|x| q.hw(dir).slot(x.k));
         let tx = slot(q, Dir::Tx, &q.packet.tx);
         let rx = slot(q, Dir::Rx, &q.packet.rx);
         q.hw_mut(Dir::Tx).retired += u64::from(tx.is_some());

@@ -115,7 +115,7 @@ pub enum MarkerWord {
 }
 
 /// One event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Its number, from 1: event 0 is the state before anything happened.
     pub n: u64,
@@ -130,7 +130,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// The host begins operation `op` of its script.
     Call {

@@ -12,7 +12,6 @@ pub mod zero;
 
 use super::event::{EventKind, Phase, Ret, Role};
 use super::machine::{Machine, Polling};
-use super::memory::mix;
 use crate::diag::Diagnostic;
 use crate::engine::program::{DeviceOp, HostOp, Program, QueueId};
 use crate::udma::profile::WaitKind;
@@ -22,7 +21,7 @@ use stage::Ask;
 use zero::ZeroCopy;
 
 /// A call in progress. `step` counts the events that it has made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub enum Frame {
     /// Operation of the script.
     Op {
@@ -97,7 +96,7 @@ pub enum Frame {
 }
 
 /// The host's state.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub struct Host {
     /// The next operation of the script.
     pub pc: usize,
@@ -156,18 +155,6 @@ impl Host {
         self.poll = None;
         self.polled = seen;
         self.ready_ns = self.ready_ns.max(next_ns);
-    }
-
-    /// A digest of its state.
-    pub fn digest(&self, h: u64) -> u64 {
-        // Frames are plain data; their debug form names every field.
-        let frames = format!("{:?}{:?}{:?}{:?}", self.stack, self.ret, self.poll, self.last_ret);
-        let h = mix(h, super::memory::hash_bytes(frames.as_bytes()));
-        let h = mix(mix(h, self.pc as u64), self.ready_ns);
-        mix(
-            mix(h, self.batch),
-            u64::from(self.unfenced) | self.phase.map_or(0, |p| p as u64 + 1) << 1,
-        )
     }
 }
 

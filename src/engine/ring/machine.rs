@@ -4,9 +4,10 @@
 //! run is therefore a function of the program alone, and an event number names a moment.
 
 use super::device::{self, Action, LaterFault};
+use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
-use super::memory::{Memory, mix};
+use super::memory::Memory;
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
@@ -14,6 +15,7 @@ use crate::limits::MAX_RUN_SAME_CODE;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
+use std::cmp::Ordering::{Greater, Less};
 use std::collections::VecDeque;
 
 /// A finding and the event at which it was made.
@@ -29,7 +31,7 @@ pub struct Step {
 }
 
 /// What a wait polls for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Polling {
     /// The word that is read.
     pub addr: u64,
@@ -433,30 +435,42 @@ impl Machine {
                 // The descriptor in work: the first of the packet, or the one just retired.
                 let k = match kind {
                     EventKind::Retire { .. } => hw.retired.saturating_sub(1),
-                    _ => q.packet.tx.first().map_or(hw.fetched, |x| x.k),
+                    _ => q.packet.tx.front().map_or(hw.fetched, |x| x.k),
                 };
-                let within = q.bounds.iter().find(|b| k < b.0).map(|b| b.1);
-                within.unwrap_or(q.batches)
+                let at = q.bounds.binary_search_by(|b| if b.0 <= k { Less } else { Greater });
+                let within = q.bounds.get(at.unwrap_or_else(|at| at));
+                within.map_or(q.batches, |b| b.1)
             }
         }
     }
 
     /// A digest of the whole state: equal states have equal digests.
     pub fn digest(&self) -> u64 {
-        let mut h = mix(mix(self.n, self.now_ns), self.memory.digest());
-        h = self.queues.iter().fold(h, |h, q| q.digest(h));
-        h = self
-            .regs
-            .iter()
-            .fold(h, |h, (k, v)| mix(mix(h, u64::from(k.0) << 32 | u64::from(k.1)), u64::from(*v)));
-        h = self.aborted.iter().fold(h, |h, e| mix(h, u64::from(*e)));
-        h = mix(mix(h, self.faults()), self.found());
-        h = mix(
-            mix(h, self.latency_us),
-            u64::from(self.lose) << 2 | u64::from(self.held) << 1 | u64::from(self.reset_window),
-        );
-        h = mix(h, self.queued.len() as u64);
-        self.host.digest(h)
+        // Every field by name, so that a new one cannot be forgotten here.
+        let Machine {
+            n,
+            now_ns,
+            memory,
+            queues,
+            regs,
+            aborted,
+            causes,
+            cause_counts,
+            host,
+            latency_us,
+            held,
+            lose,
+            reset_window,
+            findings,
+            finding_counts,
+            told_unknown,
+            queued,
+            last,
+        } = self;
+        let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
+        let agents = (host, latency_us, held, lose, reset_window, told_unknown, queued, last);
+        // What a finding says follows from the rest.
+        digest(&(run, agents, finding_counts, findings.len()))
     }
 }
 

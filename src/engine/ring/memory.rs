@@ -5,8 +5,10 @@
 //! costs the number of extents it touches, a checkpoint costs nothing, and a byte keeps the
 //! knowledge of whether anybody ever wrote it. `docs/model.md`, "Memory".
 
+use super::digest::{hash_bytes, mix};
 use crate::engine::program::{Blob, Fill, Program, Region};
-use imbl::OrdMap;
+use imbl::{OrdMap, Vector};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Bytes that an extent holds itself.
@@ -106,41 +108,28 @@ pub fn unknown_byte(addr: u64) -> u8 {
     (mix(0x756e_6b6e, addr) >> 24) as u8
 }
 
-/// Mixes a word into a hash (the finaliser of splitmix64).
-pub fn mix(hash: u64, word: u64) -> u64 {
-    let mut z = hash.rotate_left(25).wrapping_add(word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
-}
-
-/// A hash of bytes, for digests; not cryptographic.
-pub fn hash_bytes(bytes: &[u8]) -> u64 {
-    let (chunks, tail) = bytes.as_chunks::<8>();
-    let mut h = mix(0, bytes.len() as u64);
-    for c in chunks {
-        h = mix(h, u64::from_le_bytes(*c));
-    }
-    let mut last = [0; 8];
-    last[..tail.len()].copy_from_slice(tail);
-    mix(h, u64::from_le_bytes(last))
-}
-
 #[derive(Debug, Clone)]
 struct Extent {
     len: u64,
     source: Source,
 }
 
-/// Content taken out of memory, to be put somewhere else: extents relative to its start, gaps
-/// where nothing was ever written.
+/// Content taken out of memory, to be put somewhere else: extents in order, gaps where nothing
+/// was ever written. A copy shares its extents, and cutting off the front costs what is cut.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     len: u64,
-    pieces: Vec<(u64, Extent)>,
+    /// Bytes cut off its front so far: offsets of pieces count from before them.
+    cut: u64,
+    pieces: Vector<(u64, Extent)>,
 }
 
 impl Content {
+    /// One extent and nothing else.
+    fn whole(len: u64, source: Source) -> Content {
+        Content { len, cut: 0, pieces: Vector::unit((0, Extent { len, source })) }
+    }
+
     /// Bytes.
     pub fn len(&self) -> u64 {
         self.len
@@ -151,10 +140,15 @@ impl Content {
         self.len == 0
     }
 
+    /// The extents, by their offset from the first byte.
+    fn pieces(&self) -> impl Iterator<Item = (u64, &Extent)> {
+        self.pieces.iter().map(|(off, e)| (off - self.cut, e))
+    }
+
     /// Appends another.
-    pub fn append(&mut self, other: Content) {
-        let at = self.len;
-        self.pieces.extend(other.pieces.into_iter().map(|(off, e)| (at + off, e)));
+    pub fn append(&mut self, other: &Content) {
+        let at = self.cut + self.len;
+        self.pieces.extend(other.pieces().map(|(off, e)| (at + off, e.clone())));
         self.len += other.len;
     }
 
@@ -162,33 +156,30 @@ impl Content {
     #[must_use]
     pub fn split_front(&mut self, n: u64) -> Content {
         let n = n.min(self.len);
-        let mut front = Content { len: n, pieces: Vec::new() };
-        let mut rest = Vec::new();
-        for (off, e) in std::mem::take(&mut self.pieces) {
-            if off + e.len <= n {
-                front.pieces.push((off, e));
-            } else if off >= n {
-                rest.push((off - n, e));
-            } else {
-                let cut = n - off;
-                rest.push((0, Extent { len: e.len - cut, source: e.source.at(cut) }));
-                front.pieces.push((off, Extent { len: cut, source: e.source }));
+        let end = self.cut + n;
+        let mut front = Content { len: n, cut: self.cut, pieces: Vector::new() };
+        while self.pieces.front().is_some_and(|(off, _)| *off < end)
+            && let Some((off, e)) = self.pieces.pop_front()
+        {
+            let fits = (end - off).min(e.len);
+            if fits < e.len {
+                let rest = Extent { len: e.len - fits, source: e.source.at(fits) };
+                self.pieces.push_front((end, rest));
             }
+            front.pieces.push_back((off, Extent { len: fits, source: e.source }));
         }
-        self.pieces = rest;
+        self.cut = end;
         self.len -= n;
         front
     }
+}
 
-    fn hash(&self) -> u64 {
-        self.pieces
-            .iter()
-            .fold(mix(7, self.len), |h, (off, e)| mix(mix(mix(h, *off), e.len), e.source.hash()))
-    }
-
-    /// A digest, for comparing states.
-    pub fn digest(&self) -> u64 {
-        self.hash()
+impl Hash for Content {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.len.hash(state);
+        for (off, e) in self.pieces() {
+            (off, e.len, e.source.hash()).hash(state);
+        }
     }
 }
 
@@ -288,16 +279,7 @@ impl Memory {
             let id = mix(0x636f_6e74, i as u64);
             m.put_content(
                 c.addr,
-                Content {
-                    len: c.bytes.len() as u64,
-                    pieces: vec![(
-                        0,
-                        Extent {
-                            len: c.bytes.len() as u64,
-                            source: Source::Blob(id, c.bytes.clone(), 0),
-                        },
-                    )],
-                },
+                Content::whole(c.bytes.len() as u64, Source::Blob(id, c.bytes.clone(), 0)),
             );
         }
         m.regions = Arc::new(regions);
@@ -336,9 +318,9 @@ impl Memory {
     /// address space).
     pub fn take(&self, addr: u64, len: u64) -> Content {
         let end = addr.saturating_add(len);
-        let mut out = Content { len, pieces: Vec::new() };
+        let mut out = Content { len, ..Content::default() };
         self.each(addr, end, |start, source, len| {
-            out.pieces.push((start - addr, Extent { len, source: source.clone() }));
+            out.pieces.push_back((start - addr, Extent { len, source: source.clone() }));
         });
         out
     }
@@ -403,9 +385,8 @@ impl Memory {
         match inline.get_mut(..bytes.len()) {
             Some(front) => {
                 front.copy_from_slice(bytes);
-                let source = Source::Inline(inline, 0);
                 let len = bytes.len() as u64;
-                self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+                self.put_content(addr, Content::whole(len, Source::Inline(inline, 0)));
             }
             None => self.write_blob(addr, Blob::from_vec(bytes.to_vec())),
         }
@@ -415,14 +396,12 @@ impl Memory {
     pub fn write_blob(&mut self, addr: u64, blob: Blob) {
         let len = blob.len() as u64;
         let id = hash_bytes(blob.bytes());
-        let source = Source::Blob(id, blob, 0);
-        self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+        self.put_content(addr, Content::whole(len, Source::Blob(id, blob, 0)));
     }
 
     /// Stores one byte `len` times.
     pub fn fill(&mut self, addr: u64, len: u64, byte: u8) {
-        let source = Source::Byte(byte);
-        self.put_content(addr, Content { len, pieces: vec![(0, Extent { len, source })] });
+        self.put_content(addr, Content::whole(len, Source::Byte(byte)));
     }
 
     /// Puts content at an address. Its gaps become bytes that are known to be unwritten.
@@ -433,14 +412,14 @@ impl Memory {
         }
         self.clear(addr, end);
         let mut at = addr;
-        for (off, e) in content.pieces {
+        for (off, e) in content.pieces() {
             let start = addr.saturating_add(off);
             if start > at {
                 self.put(at, Extent { len: start - at, source: Source::Unwritten });
             }
             let len = e.len.min(end.saturating_sub(start));
             if len > 0 {
-                self.put(start, Extent { len, source: e.source });
+                self.put(start, Extent { len, source: e.source.clone() });
             }
             at = start.saturating_add(len);
         }
@@ -525,6 +504,12 @@ impl Memory {
     /// How many extents there are; what memory costs.
     pub fn extents(&self) -> usize {
         self.map.len()
+    }
+}
+
+impl Hash for Memory {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digest.hash(state);
     }
 }
 

@@ -7,6 +7,7 @@
 //! marked MODEL where it is taken and listed in `docs/model.md`.
 
 pub mod device;
+pub mod digest;
 pub mod event;
 pub mod host;
 pub mod json;

@@ -1,16 +1,16 @@
 //! One queue: the driver's software cursors and the engine's own view of both rings
 //! (`docs/rings.md`).
 
-use super::memory::mix;
 use crate::engine::program::{QueueDecl, QueueId, RingDecl, Start};
 use crate::udma::profile::Profile;
 use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
 use crate::udma::{Desc, Dir};
 
 use super::event::Ret;
+use imbl::Vector;
 
 /// The driver's cursors of one ring, and running totals that never wrap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SwRing {
     /// Slots.
     pub size: u32,
@@ -79,21 +79,10 @@ impl SwRing {
         self.acked += u64::from(n & (self.size - 1));
         Ok(())
     }
-
-    fn digest(&self, h: u64) -> u64 {
-        let words = [
-            u64::from(self.size),
-            u64::from(self.next_desc_idx) << 32 | u64::from(self.next_cdesc_idx),
-            u64::from(self.desc_ring_id),
-            self.staged,
-            self.acked,
-        ];
-        words.into_iter().fold(h, mix)
-    }
 }
 
 /// The engine's view of one ring. MODEL: what silicon keeps inside is not public.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HwRing {
     /// Base and length as the registers hold them.
     pub ring: RingDecl,
@@ -147,23 +136,10 @@ impl HwRing {
     pub fn tail_reg(&self) -> u32 {
         (self.slot(self.posted) | self.phase(self.posted) << 30) as u32
     }
-
-    fn digest(&self, h: u64) -> u64 {
-        let words = [
-            self.ring.base,
-            self.ring.size,
-            self.posted,
-            self.fetched,
-            self.visible,
-            self.retired,
-            u64::from(self.ring_id),
-        ];
-        words.into_iter().fold(h, mix)
-    }
 }
 
 /// A descriptor that the engine holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Held {
     /// Which one since reset.
     pub k: u64,
@@ -172,7 +148,7 @@ pub struct Held {
 }
 
 /// An asynchronous copy that nobody waited for yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pending {
     /// Source of its transfer.
     pub src: u64,
@@ -185,7 +161,7 @@ pub struct Pending {
 }
 
 /// A queue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub struct Queue {
     /// As declared.
     pub decl: QueueDecl,
@@ -208,7 +184,7 @@ pub struct Queue {
     /// Batches acked or given up.
     pub batches_done: u64,
     /// Where batches end among the posted Tx descriptors not yet retired: (count, batch).
-    pub bounds: std::collections::VecDeque<(u64, u64)>,
+    pub bounds: Vector<(u64, u64)>,
     /// Asynchronous handles 0, 1, 2.
     pub handles: [Option<Pending>; 3],
     /// Why it stands, once reported.
@@ -249,7 +225,7 @@ impl Queue {
             batches: 0,
             begun: 0,
             batches_done: 0,
-            bounds: std::collections::VecDeque::new(),
+            bounds: Vector::new(),
             handles: [None; 3],
             stalled: None,
             faulted: None,
@@ -339,22 +315,6 @@ impl Queue {
         self.stalled = None;
         self.faulted = None;
         self.bounds.clear();
-    }
-
-    /// A digest of its state.
-    pub fn digest(&self, h: u64) -> u64 {
-        let mut h = mix(h, u64::from(self.ready));
-        for dir in Dir::BOTH {
-            h = self.hw(dir).digest(self.sw(dir).digest(h));
-        }
-        h = mix(h, self.due.map_or(0, |d| d.wrapping_add(1)));
-        h = mix(mix(mix(h, self.marker), self.batches), self.batches_done);
-        for p in self.handles.iter().flatten() {
-            h = mix(mix(mix(h, p.src), p.dst), p.size ^ u64::from(p.count) << 48);
-        }
-        h = mix(h, self.stalled.map_or(0, |s| s as u64 + 1));
-        h = mix(h, self.faulted.map_or(0, |(d, s)| s << 1 | ix(d) as u64 | 1 << 63));
-        self.packet.digest(h)
     }
 }
 

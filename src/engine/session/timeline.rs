@@ -1,9 +1,10 @@
 //! The run as a line of events: checkpoints, and going anywhere on it.
 //!
-//! A checkpoint is a copy of the state; memory and findings are shared between copies, so one
-//! costs a few hundred bytes a queue, and a copy of the whole line costs nothing. Checkpoints lie a fixed number of events apart; when
-//! there are too many every second one goes and the distance doubles. Going to an event costs
-//! at most that distance, whichever way.
+//! A checkpoint is a copy of the state; memory, findings and the lists of a queue are shared
+//! between copies, so one costs a few hundred bytes a queue, and a copy of the whole line costs
+//! nothing. Checkpoints lie a fixed number of events apart; when there are too many every second
+//! one goes and the distance doubles. Going to an event costs at most that distance, whichever
+//! way.
 
 use crate::engine::program::Program;
 use crate::engine::ring::{Event, Machine, Step};

@@ -13,7 +13,7 @@ use crate::udma::profile::{
 use crate::udma::{Dir, Errno};
 
 /// Where a producer stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At {
     /// Staging pairs.
     Chunk,
@@ -30,7 +30,7 @@ enum At {
 }
 
 /// A synchronous chunked copy.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub struct ChunkedCopy {
     queue: QueueId,
     marker: u64,
@@ -192,7 +192,7 @@ fn reinit(queue: QueueId) -> Frame {
 }
 
 /// An asynchronous copy, or the wait for one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub struct AsyncCopy {
     queue: QueueId,
     /// The transfer being staged: source, destination, bytes left.
@@ -340,7 +340,7 @@ impl Machine {
 }
 
 /// Restaging of asynchronous copies after the queue was initialised again.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub struct Redo {
     queue: QueueId,
     todo: [Option<(i32, Pending)>; 2],
@@ -418,7 +418,7 @@ impl Machine {
 }
 
 /// A memset: host buffer, one copy, then device to device from a fixed source.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub struct Memset {
     queue: QueueId,
     buffer: u64,

@@ -10,7 +10,7 @@ use crate::udma::profile::{MAX_DESC_BYTES, PAGE_BYTES, WaitKind, ZeroCopyPolicy}
 use crate::udma::{Barrier, Errno, Generation};
 
 /// A zero copy in progress.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 pub struct ZeroCopy {
     queue: QueueId,
     host: u64,
@@ -34,7 +34,7 @@ pub struct ZeroCopy {
 }
 
 /// Where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At {
     Begin,
     Pairs,
