@@ -5,6 +5,8 @@
 
 pub mod command;
 pub mod expr;
+#[cfg(test)]
+mod fixture;
 pub mod program;
 pub mod ring;
 pub mod session;

@@ -45,7 +45,7 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        self.execute(command).map(|o| Reply { lines: o.lines, quit: o.quit })
+        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
     }
 
     fn event(&self) -> Option<u64> {

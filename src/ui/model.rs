@@ -294,10 +294,9 @@ impl Model {
         }
         if matches!(command, Command::Source(_)) {
             self.say("a script is run by `run --script`, not on the screen", Some(Severity::Note));
-        } else if self.is_travel(command) {
-            // The first line gives a reason only where there are more than the two of `where`.
-            let why = (outcome.lines.len() > 2).then(|| outcome.lines[0].clone());
-            self.said = why.map(|text| Said { text, severity: None });
+        } else if let Some(why) = outcome.halt {
+            self.said =
+                Some(why).filter(|w| !w.is_empty()).map(|text| Said { text, severity: None });
             self.after_move();
         } else {
             match outcome.lines.as_slice() {
@@ -308,20 +307,6 @@ impl Model {
         }
         self.prepare();
         Ok(false)
-    }
-
-    fn is_travel(&self, command: &Command) -> bool {
-        matches!(
-            command,
-            Command::Step { .. }
-                | Command::Next { .. }
-                | Command::Continue { .. }
-                | Command::Until { .. }
-                | Command::Finish { .. }
-                | Command::Doorbell { .. }
-                | Command::Goto(_)
-                | Command::Restart
-        )
     }
 
     /// Shows an answer on the status line.

@@ -87,7 +87,6 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
     let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
-    model.prepare();
     let mut shell =
         Shell { terminal, receiver, pending: VecDeque::new(), mouse: options.mouse, signal: None };
     let result = shell.run(&mut model);

@@ -3,54 +3,15 @@
 
 use super::machine::{Finished, run};
 use super::{Event, EventKind, Machine, Phase, Ret};
+use crate::engine::fixture::*;
 use crate::engine::program::{
-    Blob, DeviceOp, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
-    RingType, Speed, Start, Variable,
+    Blob, DeviceOp, Fill, HostOp, Program, QueueId, Region, RegionKind, RingType, Speed, Start,
+    Variable,
 };
 use crate::udma::profile::{PROFILES, WaitKind};
 use crate::udma::template::Template;
 use crate::udma::{Desc, Dir, Generation, Profile, reg};
 use proptest::prelude::*;
-
-const Q: QueueId = QueueId { engine: 128, queue: 0 };
-const HOST: u64 = 0x4000_0000_0000;
-const MARKER: u64 = HOST + 0x30_0000;
-const BUFFER: u64 = HOST + 0x40_0000;
-const DEVICE: u64 = 0x1000_0000;
-
-fn queue(id: QueueId, at: u64, size: u64, allocatable: bool) -> QueueDecl {
-    let ring = |at| Some(RingDecl { base: HOST + at, size });
-    QueueDecl {
-        id,
-        tx: ring(at),
-        rx: ring(at + 0x4_0000),
-        allocatable,
-        marker_area: MARKER,
-        first: [Start::FRESH; 2],
-    }
-}
-
-fn program(allocatable: bool, size: u64, ops: Vec<HostOp>) -> Program {
-    let mut p = Program::new(Generation::V3, Profile::default_profile());
-    p.queues.push(queue(Q, 0x10_0000, size, allocatable));
-    let region = |name: &str, base, len, fill| Region {
-        name: name.into(),
-        kind: RegionKind::Host,
-        base,
-        len,
-        fill,
-    };
-    p.regions.push(region("device", DEVICE, 1 << 24, Fill::Zero));
-    p.regions.push(region("marker", MARKER, 64, Fill::Zero));
-    p.regions.push(region("buffer", BUFFER, 1 << 24, Fill::Pattern(1)));
-    p.script.push(HostOp::InitQueue { queue: Q }.into());
-    p.script.extend(ops.into_iter().map(Into::into));
-    p
-}
-
-fn copy(size: u64) -> HostOp {
-    HostOp::Copy { queue: Q, src: BUFFER, dst: DEVICE, size }
-}
 
 fn descs(list: &[(u32, u32, u64)]) -> Blob {
     let bytes = list
@@ -161,20 +122,12 @@ fn a_doorbell_does_not_hurry_an_engine_that_is_busy() {
 
 #[test]
 fn an_rx_doorbell_does_not_wake_a_device_that_is_held() {
-    let stage = HostOp::Stage {
-        queue: Q,
-        src: BUFFER,
-        dst: DEVICE,
-        size: 64,
-        barrier_code: 0,
-        set_dst_int: false,
-    };
     let bell = |dir| {
         let offset = reg::queue_reg_offset(dir, 0, "drtp_inc").unwrap();
         HostOp::RegWrite { engine: Q.engine, offset, value: 1 }
     };
     let hold = HostOp::Device(DeviceOp::Hold);
-    let p = program(true, 64, vec![stage, HostOp::Fence, bell(Dir::Tx), hold, bell(Dir::Rx)]);
+    let p = program(true, 64, vec![stage(64), HostOp::Fence, bell(Dir::Tx), hold, bell(Dir::Rx)]);
     let done = all(&p).0;
     assert_eq!(done.machine.queues[0].hw(Dir::Rx).fetched, 0);
     let mut p = p;
@@ -328,7 +281,7 @@ fn ten_thousand_remarks_do_not_hide_an_error_and_are_counted() {
     tx.last_mut().unwrap().2 = 0x10;
     let rx = slot(2 << 24 | 4, 0, DEVICE);
     let mut p = program(false, 12_800, armed(&tx, &rx));
-    p.queues[0] = queue(id, 0x10_0000, 12_800, false);
+    p.queues[0] = queue(id, TX, 12_800, false);
     for op in &mut p.script {
         match &mut op.op {
             HostOp::InitQueue { queue }
@@ -347,16 +300,8 @@ fn ten_thousand_remarks_do_not_hide_an_error_and_are_counted() {
 #[test]
 fn an_ack_of_the_whole_ring_acks_nothing() {
     use super::Life;
-    let stage = || HostOp::Stage {
-        queue: Q,
-        src: BUFFER,
-        dst: DEVICE,
-        size: 64,
-        barrier_code: 0,
-        set_dst_int: false,
-    };
     let ack = |count| HostOp::Ack { queue: Q, count };
-    let p = program(true, 64, vec![stage(), ack(64), ack(65), stage()]);
+    let p = program(true, 64, vec![stage(64), ack(64), ack(65), stage(64)]);
     let q = &all(&p).0.machine.queues[0];
     let life = |slot| super::life::of(q, Dir::Tx, slot, true);
     // Slot 0 was acked and lies in the gap before the cursor now.
@@ -367,17 +312,7 @@ fn an_ack_of_the_whole_ring_acks_nothing() {
 #[test]
 fn a_slot_handed_out_while_the_engine_still_needs_it_is_an_overrun() {
     let hold = HostOp::Device(DeviceOp::Hold);
-    let pair = |n| {
-        let stage = HostOp::Stage {
-            queue: Q,
-            src: BUFFER,
-            dst: DEVICE,
-            size: 64,
-            barrier_code: 0,
-            set_dst_int: false,
-        };
-        vec![stage; n]
-    };
+    let pair = |n| vec![stage(64); n];
     let mut ops = vec![hold];
     ops.extend(pair(16));
     ops.push(HostOp::CopyStart { queue: Q, m2s: 16, s2m: 16 });

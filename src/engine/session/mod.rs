@@ -35,8 +35,9 @@ use std::sync::Arc;
 pub struct Outcome {
     /// What to print, line by line.
     pub lines: Vec<String>,
-    /// The position changed.
-    pub moved: bool,
+    /// Of a command that moves: why it went no further; empty where it came to what it asked
+    /// for.
+    pub halt: Option<String>,
     /// The user wants to leave.
     pub quit: bool,
 }
@@ -48,6 +49,12 @@ impl Outcome {
 
     fn list(lines: Vec<String>) -> Outcome {
         Outcome { lines, ..Outcome::default() }
+    }
+
+    /// All of it as text: the reason of the halt, if there is one to name, then the lines.
+    pub fn into_text(self) -> Vec<String> {
+        let why = self.halt.filter(|why| !why.is_empty());
+        why.into_iter().chain(self.lines).collect()
     }
 }
 

@@ -56,12 +56,8 @@ impl Session {
         if result.is_ok() {
             self.before = before;
         }
-        let why = result?;
-        let mut lines = self.where_lines();
-        if !why.is_empty() {
-            lines.insert(0, why);
-        }
-        Ok(Outcome { lines, moved: self.machine.n != self.before.n, quit: false })
+        let halt = Some(result?);
+        Ok(Outcome { lines: self.where_lines(), halt, quit: false })
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {

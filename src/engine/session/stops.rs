@@ -6,7 +6,6 @@ use crate::diag::Diagnostic;
 use crate::engine::command::Loc;
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
-use crate::engine::ring::host::Frame;
 use crate::engine::ring::{Event, EventKind, Machine};
 use crate::limits::MAX_STOPS;
 use crate::udma::profile::MARKER;
@@ -61,10 +60,9 @@ pub(super) fn is_doorbell(m: &Machine, e: &Event, queue: Option<QueueId>) -> boo
     let EventKind::MmioWrite { engine, offset, .. } = e.kind else { return false };
     let Some(place) = reg::name_at(offset) else { return false };
     let Some((dir, q)) = place.queue else { return false };
-    let more = matches!(m.host.stack.last(), Some(Frame::Start { step: 3, .. }));
     place.name == "drtp_inc"
         && queue.is_none_or(|id| id == QueueId { engine, queue: q })
-        && (dir == Dir::Tx || !more)
+        && (dir == Dir::Tx || !m.host.rings_tx_next())
 }
 
 /// Slots that an event touches: queue, direction, first, how many.

@@ -4,50 +4,19 @@
 use super::*;
 use crate::engine::command::{Goto, Unit, Who};
 use crate::engine::expr::{BinOp, Expr, QueueRef};
-use crate::engine::program::{
-    DeviceOp, Fill, HostOp, QueueDecl, Region, RegionKind, RingDecl, Speed, Start,
-};
+use crate::engine::fixture::{self, *};
+use crate::engine::program::{DeviceOp, HostOp, QueueDecl, RingDecl, Speed};
 use crate::engine::ring::{EventKind, Role, machine};
 use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
-const Q: QueueId = QueueId { engine: 128, queue: 0 };
-const HOST: u64 = 0x4000_0000_0000;
-const DEVICE: u64 = 0x1000_0000;
-
 fn program(size: u64, ops: Vec<HostOp>) -> Program {
-    let mut p = Program::new(Generation::V3, Profile::default_profile());
-    let ring = |at| Some(RingDecl { base: HOST + at, size });
-    p.queues.push(QueueDecl {
-        id: Q,
-        tx: ring(0x10_0000),
-        rx: ring(0x20_0000),
-        allocatable: true,
-        marker_area: HOST + 0x30_0000,
-        first: [Start::FRESH; 2],
-    });
-    let region = |name: &str, base, len, fill| Region {
-        name: name.into(),
-        kind: RegionKind::Host,
-        base,
-        len,
-        fill,
-    };
-    p.regions.push(region("device", DEVICE, 1 << 24, Fill::Zero));
-    p.regions.push(region("marker", HOST + 0x30_0000, 64, Fill::Zero));
-    p.regions.push(region("buffer", HOST + 0x40_0000, 1 << 24, Fill::Pattern(1)));
-    p.script.push(HostOp::InitQueue { queue: Q }.into());
-    p.script.extend(ops.into_iter().map(Into::into));
-    p
-}
-
-fn copy(size: u64) -> HostOp {
-    HostOp::Copy { queue: Q, src: HOST + 0x40_0000, dst: DEVICE, size }
+    fixture::program(true, size, ops)
 }
 
 fn op() -> impl Strategy<Value = HostOp> {
-    let src = HOST + 0x40_0000;
+    let src = BUFFER;
     prop_oneof![
         4 => (1u64..400_000).prop_map(copy),
         1 => (1u64..200_000, any::<u8>()).prop_map(move |(size, value)| HostOp::Memset {
@@ -56,7 +25,7 @@ fn op() -> impl Strategy<Value = HostOp> {
         1 => (0u64..4096, 1u64..200_000, any::<bool>()).prop_map(move |(off, size, to_device)| {
             HostOp::ZeroCopy {
                 queue: Q, host: src + off, device: DEVICE, size, to_device,
-                markers: [HOST + 0x30_0020, HOST + 0x30_0028],
+                markers: [MARKER + 0x20, MARKER + 0x28],
             }
         }),
         1 => (0u64..70_000, 0u32..5).prop_map(move |(size, barrier_code)| HostOp::Stage {
@@ -249,19 +218,11 @@ fn a_copy_that_finds_the_ring_full_says_so_and_loses_its_slots() {
 
 #[test]
 fn tx_without_rx_stalls_until_rx_is_rung() {
-    let stage = HostOp::Stage {
-        queue: Q,
-        src: HOST + 0x40_0000,
-        dst: DEVICE,
-        size: 64,
-        barrier_code: 0,
-        set_dst_int: false,
-    };
     let tx_bell = |dir| {
         let offset = crate::udma::reg::queue_reg_offset(dir, Q.queue, "drtp_inc").unwrap();
         HostOp::RegWrite { engine: Q.engine, offset, value: 1 }
     };
-    let p = program(32, vec![stage, HostOp::Fence, tx_bell(Dir::Tx), tx_bell(Dir::Rx)]);
+    let p = program(32, vec![stage(64), HostOp::Fence, tx_bell(Dir::Tx), tx_bell(Dir::Rx)]);
     let mut stalled = 0;
     let done = machine::run(&p, |_, e| {
         stalled += u32::from(matches!(e.kind, crate::engine::ring::EventKind::Stall { .. }));
@@ -282,7 +243,7 @@ fn stop(s: &mut Session, loc: Loc, once: bool) {
 }
 
 fn copy_async(previous: i32) -> HostOp {
-    HostOp::CopyAsync { queue: Q, src: HOST + 0x40_0000, dst: DEVICE, size: 64, previous }
+    HostOp::CopyAsync { queue: Q, src: BUFFER, dst: DEVICE, size: 64, previous }
 }
 
 #[test]
@@ -316,7 +277,7 @@ fn a_stop_that_was_not_hit_is_neither_counted_nor_deleted() {
 #[test]
 fn an_address_in_a_ring_stops_at_what_writes_and_fetches_the_slot() {
     let mut s = Session::new(Arc::new(program(64, vec![copy(64)])));
-    stop(&mut s, Loc::Addr(HOST + 0x20_0018), false);
+    stop(&mut s, Loc::Addr(TX + RX_AFTER + 0x18), false);
     cont(&mut s);
     assert!(matches!(s.last_event().unwrap().kind, EventKind::Stage { role: Role::Marker, .. }));
     cont(&mut s);
@@ -350,7 +311,7 @@ fn what_is_expected_covers_what_happened_and_no_more() {
 
 #[test]
 fn an_expected_fault_covers_its_consequences_but_no_other_fault() {
-    let to = |dst| HostOp::Copy { queue: Q, src: HOST + 0x40_0000, dst, size: 64 };
+    let to = |dst| HostOp::Copy { queue: Q, src: BUFFER, dst, size: 64 };
     let mut s = Session::new(Arc::new(program(64, vec![to(0x10)])));
     cont(&mut s);
     let left = |s: &Session| s.unexpected().iter().map(|d| d.code).collect::<Vec<_>>();
@@ -383,7 +344,7 @@ fn finish_does_not_stop_at_the_timeout_of_another_queue() {
     let (tx, rx) = (ring(0x50_0000_0000), ring(0x51_0000_0000));
     p.queues.push(QueueDecl { id: other, tx, rx, ..p.queues[0] });
     p.script.push(HostOp::Device(DeviceOp::LoseDoorbells(2)).into());
-    let src = HOST + 0x40_0000;
+    let src = BUFFER;
     p.script.push(HostOp::Copy { queue: other, src, dst: DEVICE, size: 64 }.into());
     p.script.push(copy(64).into());
     let mut s = Session::new(Arc::new(p));

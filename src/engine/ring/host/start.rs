@@ -1,6 +1,6 @@
 //! The calls around a batch: queue initialisation, doorbell, wait, ack.
 
-use super::{Frame, Next};
+use super::{Frame, Host, Next};
 use crate::diag::{Diagnostic, Severity, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
@@ -11,6 +11,16 @@ use crate::udma::queue_init::{
     OuterQueueInit, QueueInit, RingAt, check_outer_queue_init, queue_init,
 };
 use crate::udma::{Dir, reg};
+
+/// Step of a doorbell call at which Rx is rung and Tx is about to be.
+const RX_IS_RUNG: u8 = 3;
+
+impl Host {
+    /// Whether a doorbell call has rung Rx and goes on to ring Tx.
+    pub fn rings_tx_next(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame::Start { step: RX_IS_RUNG, .. }))
+    }
+}
 
 impl Machine {
     /// Initialises a queue: Tx parameters are checked and programmed before the Rx size is
@@ -83,13 +93,13 @@ impl Machine {
                 self.open_batch(i);
                 Next::Event(EventKind::CopyStart { queue, m2s, s2m }, again(next))
             }
-            1 | 3 => {
+            1 | RX_IS_RUNG => {
                 self.host.unfenced = false;
                 Next::Event(EventKind::CpuFence, again(step + 1))
             }
             2 => {
                 let kind = bell(self, Dir::Rx, s2m);
-                Next::Event(kind, again(if m2s == 0 { 5 } else { 3 }))
+                Next::Event(kind, again(if m2s == 0 { 5 } else { RX_IS_RUNG }))
             }
             4 => Next::Event(bell(self, Dir::Tx, m2s), again(5)),
             // An empty RX count: the assertion never returns.
