@@ -125,11 +125,6 @@ pub struct Content {
 }
 
 impl Content {
-    /// One extent and nothing else.
-    fn whole(len: u64, source: Source) -> Content {
-        Content { len, cut: 0, pieces: Vector::unit((0, Extent { len, source })) }
-    }
-
     /// Bytes.
     pub fn len(&self) -> u64 {
         self.len
@@ -147,6 +142,10 @@ impl Content {
 
     /// Appends another.
     pub fn append(&mut self, other: &Content) {
+        if self.is_empty() {
+            *self = other.clone();
+            return;
+        }
         let at = self.cut + self.len;
         self.pieces.extend(other.pieces().map(|(off, e)| (at + off, e.clone())));
         self.len += other.len;
@@ -155,7 +154,9 @@ impl Content {
     /// Cuts off the first `n` bytes and returns them.
     #[must_use]
     pub fn split_front(&mut self, n: u64) -> Content {
-        let n = n.min(self.len);
+        if n >= self.len {
+            return std::mem::take(self);
+        }
         let end = self.cut + n;
         let mut front = Content { len: n, cut: self.cut, pieces: Vector::new() };
         while self.pieces.front().is_some_and(|(off, _)| *off < end)
@@ -277,10 +278,7 @@ impl Memory {
             // A blob of the program is named by its index: contents may be a mapped gigabyte
             // that must not be hashed.
             let id = mix(0x636f_6e74, i as u64);
-            m.put_content(
-                c.addr,
-                Content::whole(c.bytes.len() as u64, Source::Blob(id, c.bytes.clone(), 0)),
-            );
+            m.put_source(c.addr, c.bytes.len() as u64, Source::Blob(id, c.bytes.clone(), 0));
         }
         m.regions = Arc::new(regions);
         m
@@ -386,7 +384,7 @@ impl Memory {
             Some(front) => {
                 front.copy_from_slice(bytes);
                 let len = bytes.len() as u64;
-                self.put_content(addr, Content::whole(len, Source::Inline(inline, 0)));
+                self.put_source(addr, len, Source::Inline(inline, 0));
             }
             None => self.write_blob(addr, Blob::from_vec(bytes.to_vec())),
         }
@@ -396,12 +394,22 @@ impl Memory {
     pub fn write_blob(&mut self, addr: u64, blob: Blob) {
         let len = blob.len() as u64;
         let id = hash_bytes(blob.bytes());
-        self.put_content(addr, Content::whole(len, Source::Blob(id, blob, 0)));
+        self.put_source(addr, len, Source::Blob(id, blob, 0));
     }
 
     /// Stores one byte `len` times.
     pub fn fill(&mut self, addr: u64, len: u64, byte: u8) {
-        self.put_content(addr, Content::whole(len, Source::Byte(byte)));
+        self.put_source(addr, len, Source::Byte(byte));
+    }
+
+    /// Puts bytes of one source at an address.
+    fn put_source(&mut self, addr: u64, len: u64, source: Source) {
+        let end = addr.saturating_add(len);
+        if end > addr {
+            self.clear(addr, end);
+            self.put(addr, Extent { len: end - addr, source });
+            self.join_next(end);
+        }
     }
 
     /// Puts content at an address. Its gaps become bytes that are known to be unwritten.
