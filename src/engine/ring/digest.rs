@@ -1,5 +1,5 @@
 //! A digest of state, for telling whether two states are equal: everything that derives `Hash`
-//! feeds one [`Mixer`], so that no field can be left out by oversight. Not cryptographic.
+//! feeds one mixer, so that no field can be left out by oversight. Not cryptographic.
 
 use std::hash::{Hash, Hasher};
 

@@ -332,7 +332,7 @@ impl Machine {
         if name == "drtp_inc" && self.lose > 0 {
             self.lose -= 1;
             // The host has rung: the batch counts, though the engine never hears of it.
-            self.queues[i].batches += u64::from(dir == Dir::Rx);
+            self.queues[i].rung(dir, u64::from(value & 0xff_ffff));
             return true;
         }
         self.regs.insert((engine, offset), value);
@@ -370,6 +370,7 @@ impl Machine {
         let (posted, retired, size) = (hw.posted, hw.retired, hw.ring.size);
         let staged = q.sw(dir).staged;
         q.stalled = None;
+        q.rung(dir, n);
         if dir == Dir::Tx {
             q.bounds.push_back((posted, q.batches));
             q.due = match q.due {
@@ -379,7 +380,6 @@ impl Machine {
                 now => Some(now.map_or(due, |d| d.min(due))),
             };
         } else {
-            q.batches += 1;
             // An engine that stood for want of Rx goes on.
             if q.due.is_none() && !held && !q.packet.is_empty() {
                 q.due = Some(due);

@@ -160,6 +160,48 @@ pub struct Pending {
     pub count: u32,
 }
 
+/// What the host has rung on Tx and what it has waited for or acked since, in descriptors: tells
+/// which batch a wait is about (`docs/model.md`, "Batches").
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Ledger {
+    rung: u64,
+    settled: u64,
+    /// Where batches end among what is not settled: (count, batch).
+    ends: Vector<(u64, u64)>,
+    done: u64,
+}
+
+impl Ledger {
+    fn ring(&mut self, count: u64, batch: u64) {
+        self.rung += count;
+        self.ends.push_back((self.rung, batch));
+    }
+
+    /// The batch that the last of the next `count` descriptors belongs to; nothing where fewer
+    /// were rung.
+    pub fn batch_of_next(&self, count: u32) -> Option<u64> {
+        let last = self.settled.saturating_add(u64::from(count.max(1)));
+        let at = self.ends.binary_search_by_key(&last, |b| b.0).unwrap_or_else(|at| at);
+        self.ends.get(at).map(|b| b.1)
+    }
+
+    /// `count` descriptors are acked or given up.
+    pub fn settle(&mut self, count: u32) {
+        self.settled = self.settled.saturating_add(u64::from(count)).min(self.rung);
+        while let Some(&(end, batch)) = self.ends.front()
+            && end <= self.settled
+        {
+            self.done = batch;
+            self.ends.pop_front();
+        }
+    }
+
+    /// The newest batch that is acked or given up as a whole; 0 before the first.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+}
+
 /// A queue.
 #[derive(Debug, Clone, Hash)]
 pub struct Queue {
@@ -181,8 +223,8 @@ pub struct Queue {
     pub batches: u64,
     /// The newest batch that anything was done for.
     pub begun: u64,
-    /// Batches acked or given up.
-    pub batches_done: u64,
+    /// What was rung and what was waited for.
+    pub ledger: Ledger,
     /// Where batches end among the posted Tx descriptors not yet retired: (count, batch).
     pub bounds: Vector<(u64, u64)>,
     /// Asynchronous handles 0, 1, 2.
@@ -224,7 +266,7 @@ impl Queue {
             marker: decl.marker_area,
             batches: 0,
             begun: 0,
-            batches_done: 0,
+            ledger: Ledger::default(),
             bounds: Vector::new(),
             handles: [None; 3],
             stalled: None,
@@ -307,6 +349,15 @@ impl Queue {
         overrun
     }
 
+    /// The host has rung, whether or not the engine hears of it. RX is rung first and opens the
+    /// batch.
+    pub fn rung(&mut self, dir: Dir, count: u64) {
+        match dir {
+            Dir::Rx => self.batches += 1,
+            Dir::Tx => self.ledger.ring(count, self.batches),
+        }
+    }
+
     /// Resets one direction in hardware.
     pub fn reset(&mut self, dir: Dir) {
         self.hw_mut(dir).reset();
@@ -315,6 +366,9 @@ impl Queue {
         self.stalled = None;
         self.faulted = None;
         self.bounds.clear();
+        // What was rung before is gone; nobody can wait for it.
+        let done = self.batches;
+        self.ledger = Ledger { done, ..Ledger::default() };
     }
 }
 

@@ -177,6 +177,29 @@ fn a_batch_whose_doorbells_were_lost_is_counted_all_the_same() {
 }
 
 #[test]
+fn a_wait_is_about_the_batch_that_its_count_ends_in() {
+    let start = |n| HostOp::CopyStart { queue: Q, m2s: n, s2m: n };
+    let idle = |count| HostOp::WaitIdle { queue: Q, count };
+    let mut ops = vec![stage(64); 6];
+    // Batches 1 to 4 of 1, 2, 1, 2 descriptors: one wait over two, an ack, a wait too many.
+    ops.extend([start(1), start(2), start(1), start(2), idle(3)]);
+    ops.push(HostOp::Ack { queue: Q, count: 1 });
+    ops.extend([idle(2), idle(1)]);
+    let p = program(true, 64, ops);
+    let mut done = Vec::new();
+    let mut waits = Vec::new();
+    run(&p, |m, e| {
+        match e.kind {
+            EventKind::WaitBudget { .. } => waits.push(e.batch),
+            EventKind::Ack { dir: Dir::Tx, .. } => done.push(m.queues[0].ledger.done()),
+            _ => {}
+        }
+        true
+    });
+    assert_eq!((waits, done), (vec![2, 4, 5], vec![2, 3, 4, 4]));
+}
+
+#[test]
 fn a_plain_fence_is_no_doorbell_and_a_refused_trigger_rings_none() {
     let ops = vec![HostOp::Fence, HostOp::CopyStart { queue: Q, m2s: 65, s2m: 1 }];
     let mut phases = Vec::new();

@@ -370,7 +370,7 @@ impl Session {
 
     fn info_batches(&self) -> Vec<String> {
         let line = |q: &crate::engine::ring::queue::Queue| {
-            format!("{}: {} rung, {} acked or given up", q.id(), q.batches, q.batches_done)
+            format!("{}: {} rung, {} acked or given up", q.id(), q.batches, q.ledger.done())
         };
         self.machine.queues.iter().map(line).collect()
     }

@@ -40,7 +40,7 @@ fn over(model: &Model) -> Option<u64> {
         && host.poll.is_none()
         && host.polled != Some(false)
         && q.batches > 0
-        && q.batches_done == q.batches;
+        && q.ledger.done() == q.batches;
     over.then_some(q.batches)
 }
 

@@ -131,7 +131,7 @@ impl Machine {
         let polled = marker.map_or(0, |m| m.wrapping_add(4));
         match step {
             0 => {
-                self.host.batch = self.queues[i].batches_done + 1;
+                self.host.batch = self.awaited(i, count);
                 self.host.polled = None;
                 self.queues[i].marker = marker.unwrap_or(self.queues[i].marker);
                 let asynchronous = kind == WaitKind::Async;
@@ -173,14 +173,18 @@ impl Machine {
                 let src = marker.unwrap_or(0);
                 Next::Event(self.marker_write(MarkerWord::Src, src, MARKER), again(6))
             }
-            _ => {
-                self.queues[i].batches_done += 1;
-                Next::Call(
-                    Frame::Ack { queue, count, step: 9 },
-                    Frame::Ack { queue, count, step: 0 },
-                )
-            }
+            _ => Next::Call(
+                Frame::Ack { queue, count, step: 9 },
+                Frame::Ack { queue, count, step: 0 },
+            ),
         }
+    }
+
+    /// The batch that a wait for `count` descriptors is about: the one that they end in, the
+    /// next one where fewer were rung.
+    fn awaited(&self, i: usize, count: u32) -> u64 {
+        let q = &self.queues[i];
+        q.ledger.batch_of_next(count).unwrap_or(q.batches + 1)
     }
 
     /// A marker that is seen while bytes of its batch are still on their way. The marker's own
@@ -201,7 +205,8 @@ impl Machine {
         self.host.explained = !again;
         self.host.timeouts += 1;
         self.host.timed_out = Some(self.queues[i].id());
-        self.queues[i].batches_done += 1;
+        let batch = self.awaited(i, count);
+        self.queues[i].ledger.settle(count);
         let q = &self.queues[i];
         // A fault on any queue of an engine stops them all.
         let engine = q.id().engine;
@@ -219,7 +224,7 @@ impl Machine {
             _ if q.has_work() => "the engine has not done what is posted".to_owned(),
             _ => "nothing is posted that would write the marker".to_owned(),
         };
-        let text = format!("batch {} timed out: {why}", q.batches_done);
+        let text = format!("batch {batch} timed out: {why}");
         let mut late = Diagnostic::new("R002", text);
         late.place.slot = faulted.filter(|_| aborted);
         if again {
@@ -263,6 +268,7 @@ impl Machine {
         if step == 0 {
             Next::Event(kind, Frame::Ack { queue, count, step: 1 })
         } else {
+            self.queues[i].ledger.settle(count);
             Next::Last(kind, Ret::OK)
         }
     }
