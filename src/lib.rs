@@ -4,6 +4,7 @@
 //! bottom, then `engine`, `check`, `load` and `script`, and `ui` and `cli` on top.
 //! `docs/house.md` draws it; `tests/house.rs` enforces it.
 
+pub mod bir;
 pub mod check;
 pub mod cli;
 pub mod diag;

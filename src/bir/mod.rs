@@ -1,0 +1,26 @@
+//! The backend IR: its model, where its operands lie in memory, its verifier, its reference
+//! interpreter. No file formats and no passes live here (`docs/bir.md`).
+
+pub mod enums;
+pub mod expr;
+pub mod layout;
+pub mod module;
+pub mod transfer;
+pub mod value;
+pub mod walk;
+
+pub use enums::{
+    AluOp, Arch, BranchOp, DgeType, Dtype, EdgeKind, Engine, Mode, Opcode, QosClass, Space,
+    TensorKind, TransposeOp,
+};
+pub use expr::Expr;
+pub use layout::{Layout, PlaceError, Placed};
+pub use module::*;
+pub use transfer::{Op, Side, Transfer};
+pub use value::{Extra, Value};
+pub use walk::Walk;
+
+use std::sync::Arc;
+
+/// A name of the module: shared, compared by its text.
+pub type Name = Arc<str>;
