@@ -469,15 +469,10 @@ mod tests {
     use crate::bir::module::{Allocation, Function, Location, StorageKind};
     use proptest::prelude::*;
 
-    fn module(locations: &[(&str, Space, TensorKind, u64, &[u64], u64)]) -> Module {
-        let allocation = |&(name, space, kind, addr, dims, base): &(
-            &str,
-            Space,
-            TensorKind,
-            u64,
-            &[u64],
-            u64,
-        )| Allocation {
+    type Row = (&'static str, Space, TensorKind, u64, &'static [u64], u64);
+
+    fn module(locations: &[Row]) -> Module {
+        let allocation = |&(name, space, kind, addr, dims, base): &Row| Allocation {
             storage: StorageKind::Memory,
             name: format!("{name}_set").into(),
             dtype: None,
@@ -509,7 +504,7 @@ mod tests {
         }
     }
 
-    const TWO: &[(&str, Space, TensorKind, u64, &[u64], u64)] = &[
+    const TWO: &[Row] = &[
         ("d", Space::Dram, TensorKind::Internal, 0x1000, &[64], 0),
         ("s", Space::Sb, TensorKind::Internal, 256, &[4, 32], 96),
         ("x", Space::Dram, TensorKind::ExternalInput, 0x1000, &[2, 8], 0),
