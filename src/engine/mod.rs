@@ -3,10 +3,12 @@
 //! Pure: no file, clock, thread, terminal or randomness below this module. The model's rules
 //! are in `docs/model.md`.
 
+pub mod author;
 pub mod command;
 pub mod expr;
 #[cfg(test)]
 mod fixture;
+pub mod module_run;
 pub mod program;
 pub mod ring;
 pub mod session;

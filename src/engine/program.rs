@@ -3,6 +3,7 @@
 //! Loaders produce it, the model runs it, the container and the assembly write it
 //! (`docs/container.md`, `docs/assembly.md`). It is plain data; nothing in it is derived.
 
+use super::module_run::ModuleRun;
 use crate::udma::profile::{Platform, WaitKind};
 use crate::udma::{Dir, Generation, Profile};
 use std::fmt;
@@ -390,6 +391,18 @@ pub enum HostOp {
         /// Timing.
         kind: WaitKind,
     },
+    /// Poll a marker, re-seed it, then ack each ring by its own count: a batch authored
+    /// elsewhere whose halves differ (MODEL: the driver's calls know one count).
+    WaitRings {
+        /// Queue.
+        queue: QueueId,
+        /// Address of the first marker word.
+        marker: u64,
+        /// Tx descriptors of the batch, marker included.
+        m2s: u32,
+        /// Rx descriptors.
+        s2m: u32,
+    },
     /// Advance the software completion cursors.
     Ack {
         /// Queue.
@@ -461,6 +474,7 @@ impl HostOp {
             | HostOp::StageMarker { queue, .. }
             | HostOp::CopyStart { queue, .. }
             | HostOp::Wait { queue, .. }
+            | HostOp::WaitRings { queue, .. }
             | HostOp::Ack { queue, .. }
             | HostOp::CopyIn { queue, .. }
             | HostOp::WaitIdle { queue, .. } => Some(*queue),
@@ -483,6 +497,7 @@ impl HostOp {
             HostOp::StageMarker { .. } => "marker",
             HostOp::CopyStart { .. } => "start",
             HostOp::Wait { .. } => "wait",
+            HostOp::WaitRings { .. } => "wait_rings",
             HostOp::Ack { .. } => "ack",
             HostOp::CopyIn { .. } => "copy_in",
             HostOp::Store { .. } => "store",
@@ -552,6 +567,8 @@ pub struct Program {
     pub script: Vec<ScriptOp>,
     /// Sections of other kinds, kept.
     pub unknown: Vec<UnknownSection>,
+    /// The module whose instructions its sequencers execute.
+    pub module: Option<Arc<ModuleRun>>,
 }
 
 impl Program {
@@ -569,6 +586,7 @@ impl Program {
             variables: Vec::new(),
             script: Vec::new(),
             unknown: Vec::new(),
+            module: None,
         }
     }
 

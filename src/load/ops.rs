@@ -60,7 +60,7 @@ pub fn ring_type_of_code(code: u32) -> RingType {
 }
 
 /// Verbs, in the order of their container codes 1, 2, .. ; a code, once given, stays.
-pub const VERBS: [&str; 22] = [
+pub const VERBS: [&str; 23] = [
     "init",
     "copy",
     "copy_async",
@@ -83,6 +83,7 @@ pub const VERBS: [&str; 22] = [
     "lose_doorbells",
     "reset_window",
     "device_kick",
+    "wait_rings",
 ];
 
 /// The container's code of an operation.
@@ -120,6 +121,7 @@ pub fn blank(verb: &str) -> Option<HostOp> {
         "marker" => HostOp::StageMarker { queue, marker: 0, barrier_code: 0 },
         "start" => HostOp::CopyStart { queue, m2s: 0, s2m: 0 },
         "wait" => HostOp::Wait { queue, marker: 0, count: 0, kind: WaitKind::Sync },
+        "wait_rings" => HostOp::WaitRings { queue, marker: 0, m2s: 0, s2m: 0 },
         "ack" => HostOp::Ack { queue, count: 0 },
         "copy_in" => HostOp::CopyIn { queue, ring: RingType::Dir(Dir::Tx), at: 0, descs: empty() },
         "store" => HostOp::Store { addr: 0, bytes: empty() },
@@ -193,6 +195,12 @@ pub fn walk<V: Operands>(op: &mut HostOp, v: &mut V) -> Result<(), V::Err> {
             v.addr("marker", marker)?;
             v.u32("count", count)?;
             v.wait_kind("kind", kind)
+        }
+        HostOp::WaitRings { queue, marker, m2s, s2m } => {
+            v.queue(queue)?;
+            v.addr("marker", marker)?;
+            v.u32("m2s", m2s)?;
+            v.u32("s2m", s2m)
         }
         HostOp::Ack { queue, count } | HostOp::WaitIdle { queue, count } => {
             v.queue(queue)?;

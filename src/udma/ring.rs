@@ -35,6 +35,11 @@ pub fn next_ring_id(id: u8) -> u8 {
     id.wrapping_add(1) & RING_ID_MASK
 }
 
+/// The phase of a ring's lap, counted from 0.
+pub fn ring_id_of_lap(lap: u64) -> u8 {
+    ((lap & u64::from(RING_ID_MASK)) as u8).wrapping_add(INITIAL_RING_ID) & RING_ID_MASK
+}
+
 /// The producer's cursor and phase after it took a slot at `next_desc_idx`, whose own phase is
 /// `ring_id`: the phase moves on when the cursor has come round to 0.
 pub fn take_slot(size: u32, next_desc_idx: u32, ring_id: u8) -> (u32, u8) {

@@ -1,5 +1,6 @@
 //! Events: what happened, when, and whose doing it was (`docs/model.md`, "Events").
 
+use crate::bir::{Engine, Pos};
 use crate::engine::program::{DeviceOp, QueueId};
 use crate::udma::{Desc, Dir, reg};
 use std::fmt;
@@ -9,6 +10,8 @@ use std::fmt;
 pub enum Agent {
     /// The driver on the host.
     Host,
+    /// The sequencer of a compute engine, which runs its instructions of the module.
+    Seq(Engine),
     /// One queue of one engine.
     Engine(QueueId),
 }
@@ -17,6 +20,7 @@ impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Agent::Host => f.write_str("host"),
+            Agent::Seq(e) => write!(f, "seq {e}"),
             Agent::Engine(q) => write!(f, "{q}"),
         }
     }
@@ -175,6 +179,43 @@ pub enum EventKind {
         slot: u64,
         /// How many.
         count: u64,
+    },
+    /// A sequencer executes an instruction of the module.
+    Inst {
+        /// The instruction of the loaded module that it is or stems from.
+        pos: Pos,
+    },
+    /// A sequencer resolved a run-time address and wrote it into a staged descriptor.
+    Patch {
+        /// Queue.
+        queue: QueueId,
+        /// Ring.
+        dir: Dir,
+        /// Slot.
+        slot: u64,
+        /// Address of the pointer that was written, 8 bytes.
+        at: u64,
+        /// The address that it now holds.
+        addr: u64,
+    },
+    /// A sequencer waits for what nobody will do any more.
+    Blocked {
+        /// The instruction that it stands at.
+        pos: Pos,
+    },
+    /// A semaphore had the value that an instruction waits for.
+    SemWait {
+        /// Semaphore.
+        id: u64,
+        /// At least this.
+        value: u64,
+    },
+    /// The effects of an instruction are complete and a semaphore was updated.
+    SemUpdate {
+        /// Semaphore.
+        id: u64,
+        /// How much was added.
+        add: u64,
     },
     /// The CPU stored one marker word.
     MarkerWrite {
@@ -368,6 +409,11 @@ impl EventKind {
             EventKind::CallReturn { .. } => "call_return",
             EventKind::Stage { .. } => "stage",
             EventKind::CopyIn { .. } => "copy_in",
+            EventKind::Inst { .. } => "inst",
+            EventKind::Patch { .. } => "patch",
+            EventKind::Blocked { .. } => "blocked",
+            EventKind::SemWait { .. } => "sem_wait",
+            EventKind::SemUpdate { .. } => "sem_update",
             EventKind::MarkerWrite { .. } => "marker_write",
             EventKind::Store { .. } => "store",
             EventKind::CopyStart { .. } => "copy_start",
@@ -392,6 +438,7 @@ impl EventKind {
     pub fn access(&self) -> Option<(u64, u64, bool)> {
         match *self {
             EventKind::MarkerWrite { addr, .. } => Some((addr, 4, true)),
+            EventKind::Patch { at, .. } => Some((at, 8, true)),
             EventKind::Store { addr, len } => Some((addr, len, true)),
             EventKind::Poll { addr, .. } => Some((addr, 4, false)),
             EventKind::Read { addr, len, .. } => Some((addr, len, false)),
@@ -410,6 +457,7 @@ impl Event {
                 _,
                 EventKind::Stage { queue, .. }
                 | EventKind::CopyIn { queue, .. }
+                | EventKind::Patch { queue, .. }
                 | EventKind::CopyStart { queue, .. }
                 | EventKind::CopyStartReturn { queue, .. }
                 | EventKind::WaitBudget { queue, .. }

@@ -6,19 +6,44 @@
 //! transfers into batches are in [`copy`].
 
 pub mod copy;
-mod stage;
+pub(super) mod stage;
 mod start;
 pub mod zero;
 
 use super::event::{EventKind, Phase, Ret, Role};
 use super::machine::{Machine, Polling};
+use super::seq::Stage;
 use crate::diag::Diagnostic;
 use crate::engine::program::{DeviceOp, HostOp, Program, QueueId};
 use crate::udma::profile::WaitKind;
-use crate::udma::{Errno, reg};
+use crate::udma::{Dir, Errno, reg};
 use copy::{AsyncCopy, ChunkedCopy, Memset, Redo};
 use stage::Ask;
 use zero::ZeroCopy;
+
+/// Descriptors of the two rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// Of Tx.
+    pub m2s: u32,
+    /// Of Rx.
+    pub s2m: u32,
+}
+
+impl Counts {
+    /// As many of each: what the driver's calls know.
+    pub fn same(count: u32) -> Counts {
+        Counts { m2s: count, s2m: count }
+    }
+
+    /// Of a direction.
+    pub fn of(self, dir: Dir) -> u32 {
+        match dir {
+            Dir::Tx => self.m2s,
+            Dir::Rx => self.s2m,
+        }
+    }
+}
 
 /// A call in progress. `step` counts the events that it has made.
 #[derive(Debug, Clone, Copy, Hash)]
@@ -67,8 +92,8 @@ pub enum Frame {
         queue: QueueId,
         /// First word; none: wait until the engine is idle.
         marker: Option<u64>,
-        /// Descriptors, marker included.
-        count: u32,
+        /// Descriptors of either ring, marker included.
+        counts: Counts,
         /// Timing.
         kind: WaitKind,
         /// Events made.
@@ -79,7 +104,7 @@ pub enum Frame {
         /// Queue.
         queue: QueueId,
         /// By how much.
-        count: u32,
+        counts: Counts,
         /// Events made.
         step: u8,
     },
@@ -93,6 +118,15 @@ pub enum Frame {
     Memset(Memset),
     /// A zero copy.
     Zero(ZeroCopy),
+    /// An instruction of a sequencer.
+    Seq {
+        /// What it does now.
+        stage: Stage,
+        /// Which of the stage's parts.
+        part: u32,
+        /// Steps of the part made.
+        step: u32,
+    },
 }
 
 /// The host's state.
@@ -147,7 +181,7 @@ impl Host {
     }
 
     /// The result of the call that just ended; success where none did.
-    fn result(&self) -> Ret {
+    pub(super) fn result(&self) -> Ret {
         self.ret.unwrap_or(Ret::OK)
     }
 
@@ -181,6 +215,9 @@ impl Machine {
                 return None;
             }
             let Some(frame) = self.host.stack.pop() else {
+                if let Some(k) = self.active {
+                    return self.seq_begin(p, k);
+                }
                 let op = self.host.pc;
                 p.script.get(op)?;
                 self.host.pc += 1;
@@ -214,9 +251,10 @@ impl Machine {
     fn told(&mut self, kind: EventKind) -> EventKind {
         let acking = self.host.polled == Some(true);
         let phase = match kind {
-            EventKind::Stage { .. } | EventKind::CopyIn { .. } | EventKind::Store { .. } => {
-                Some(Phase::Stage)
-            }
+            EventKind::Stage { .. }
+            | EventKind::CopyIn { .. }
+            | EventKind::Store { .. }
+            | EventKind::Patch { .. } => Some(Phase::Stage),
             EventKind::MarkerWrite { .. } if acking => Some(Phase::Ack),
             EventKind::MarkerWrite { .. } => Some(Phase::Stage),
             EventKind::CopyStartReturn { ret: Ret::OK, .. } => Some(Phase::Doorbell),
@@ -249,15 +287,16 @@ impl Machine {
                 self.stage_marker(p, queue, marker, barrier_code, step)
             }
             Frame::Start { queue, m2s, s2m, step } => self.start(p, queue, m2s, s2m, step),
-            Frame::Wait { queue, marker, count, kind, step } => {
-                self.wait(p, queue, marker, (count, kind), step)
+            Frame::Wait { queue, marker, counts, kind, step } => {
+                self.wait(p, queue, marker, (counts, kind), step)
             }
-            Frame::Ack { queue, count, step } => self.ack(p, queue, count, step),
+            Frame::Ack { queue, counts, step } => self.ack(p, queue, counts, step),
             Frame::Copy(c) => self.copy(p, c),
             Frame::Async(c) => self.copy_async(p, c),
             Frame::Redo(c) => self.redo(p, c),
             Frame::Memset(c) => self.memset(p, c),
             Frame::Zero(c) => self.zero_copy(p, c),
+            Frame::Seq { stage, part, step } => self.seq_step(p, stage, part, step),
         }
     }
 
@@ -300,13 +339,21 @@ impl Machine {
                 call(Frame::Start { queue, m2s, s2m, step: 0 })
             }
             &HostOp::Wait { queue, marker, count, kind } => {
-                call(Frame::Wait { queue, marker: Some(marker), count, kind, step: 0 })
+                let counts = Counts::same(count);
+                call(Frame::Wait { queue, marker: Some(marker), counts, kind, step: 0 })
             }
             &HostOp::WaitIdle { queue, count } => {
                 let kind = WaitKind::Sync;
-                call(Frame::Wait { queue, marker: None, count, kind, step: 0 })
+                let counts = Counts::same(count);
+                call(Frame::Wait { queue, marker: None, counts, kind, step: 0 })
             }
-            &HostOp::Ack { queue, count } => call(Frame::Ack { queue, count, step: 0 }),
+            &HostOp::WaitRings { queue, marker, m2s, s2m } => {
+                let (counts, kind) = (Counts { m2s, s2m }, WaitKind::Sync);
+                call(Frame::Wait { queue, marker: Some(marker), counts, kind, step: 0 })
+            }
+            &HostOp::Ack { queue, count } => {
+                call(Frame::Ack { queue, counts: Counts::same(count), step: 0 })
+            }
             HostOp::CopyIn { queue, ring, at, descs } => {
                 match self.copy_in(p, *queue, *ring, *at, descs.bytes()) {
                     Ok(kind) => Next::Event(kind, done),

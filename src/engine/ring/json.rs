@@ -28,10 +28,14 @@ pub fn event_json(e: &Event) -> Value {
     o.insert("t_us".into(), json!(e.t_us()));
     let agent = match e.agent {
         Agent::Host => "host",
+        Agent::Seq(_) => "seq",
         Agent::Engine(_) => "engine",
     };
     o.insert("agent".into(), json!(agent));
     o.insert("kind".into(), json!(e.kind.name()));
+    if let Agent::Seq(engine) = e.agent {
+        o.insert("seq".into(), json!(engine.name()));
+    }
     if let Some(QueueId { engine, queue }) = e.queue() {
         o.insert("engine".into(), json!(engine));
         o.insert("queue".into(), json!(queue));
@@ -65,6 +69,12 @@ fn own(kind: &EventKind) -> Value {
         EventKind::CopyIn { dir, slot, count, .. } => {
             json!({ "ring": dir.name(), "slot": slot, "count": count })
         }
+        EventKind::Inst { pos } | EventKind::Blocked { pos } => json!({ "inst": pos.0 }),
+        EventKind::Patch { dir, slot, at, addr: a, .. } => {
+            json!({ "ring": dir.name(), "slot": slot, "at": addr(at), "len": 8, "addr": addr(a) })
+        }
+        EventKind::SemWait { id, value } => json!({ "sem": id, "value": value }),
+        EventKind::SemUpdate { id, add } => json!({ "sem": id, "value": add }),
         EventKind::MarkerWrite { word: which, addr: a, value } => json!({
             "word": if which == MarkerWord::Src { "src" } else { "dst" },
             "addr": addr(a), "len": 4, "value": word(value) }),

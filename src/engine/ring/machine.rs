@@ -9,14 +9,17 @@ use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
 use super::memory::Memory;
 use super::queue::Queue;
+use super::seq::Sequencer;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_RUN_SAME_CODE;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
+use crate::bir::exec::Control;
 use imbl::{OrdMap, OrdSet, Vector};
 use std::cmp::Ordering::{Greater, Less};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A finding and the event at which it was made.
 pub type Finding = Diagnostic;
@@ -66,8 +69,14 @@ pub struct Machine {
     pub causes: Vector<(QueueId, Dir, u8, u64)>,
     /// How often each cause was recorded.
     pub cause_counts: OrdMap<(Dir, u8), u64>,
-    /// The host.
+    /// The host; while a sequencer acts, that sequencer's state stands here instead.
     pub host: Host,
+    /// Sequencers of the module's engines, in the order of [`crate::bir::Engine::STREAMS`].
+    pub seqs: Vec<Sequencer>,
+    /// Where the module's instruction streams stand.
+    pub control: Option<Arc<Control>>,
+    /// The sequencer that acts, or acted last among the CPU agents; none: the host.
+    pub active: Option<usize>,
     /// Microseconds between a TX doorbell and the start of work (a scenario's).
     pub latency_us: u64,
     /// Doorbells start no work (a scenario's).
@@ -88,6 +97,21 @@ pub struct Machine {
     pub last: Option<Event>,
 }
 
+/// A CPU agent whose turn it may be.
+struct NextCpu {
+    who: Option<usize>,
+    at: u64,
+    polls: bool,
+    /// When the next of the others acts.
+    others_at: u64,
+}
+
+impl NextCpu {
+    fn new(who: Option<usize>, at: u64, polls: bool) -> NextCpu {
+        NextCpu { who, at, polls, others_at: u64::MAX }
+    }
+}
+
 impl Machine {
     /// The state before the first event.
     pub fn new(program: &Program) -> Machine {
@@ -101,6 +125,9 @@ impl Machine {
             causes: Vector::new(),
             cause_counts: OrdMap::new(),
             host: Host::default(),
+            seqs: Sequencer::all(program),
+            control: program.module.as_ref().map(|m| Arc::new(m.control())),
+            active: None,
             latency_us: 0,
             held: false,
             lose: 0,
@@ -116,7 +143,9 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
-        self.host.opened = None;
+        for cpu in std::iter::once(&mut self.host).chain(self.seqs.iter_mut().map(|s| &mut s.host)) {
+            cpu.opened = None;
+        }
         self.n += 1;
         let Some((agent, kind)) = self.next(p) else {
             self.n -= 1;
@@ -148,9 +177,19 @@ impl Machine {
         self.queues.iter().find(|q| q.id() == id)
     }
 
-    /// Which of the host's five phases it is in, by its newest event.
+    /// The CPU agent that acted last: the host, or a sequencer in its place.
+    pub fn cpu(&self) -> &Host {
+        self.active.and_then(|k| self.seqs.get(k)).map_or(&self.host, |s| &s.host)
+    }
+
+    /// Batches that timed out so far.
+    pub fn timeouts(&self) -> u64 {
+        self.host.timeouts + self.seqs.iter().map(|s| s.host.timeouts).sum::<u64>()
+    }
+
+    /// Which of the five phases the CPU agent that acted last is in, by its newest event.
     pub fn phase(&self) -> Option<Phase> {
-        self.host.phase
+        self.cpu().phase
     }
 
     /// Records a finding, placed at the current event. Of one code only so many are kept, so
@@ -206,12 +245,27 @@ impl Machine {
                 return Some((Agent::Engine(id), kind));
             }
             let engine = self.due();
-            if let Some(poll) = self.host.poll {
-                if let Some(kind) = self.poll(p, poll, engine) {
-                    return Some((Agent::Host, kind));
+            let Some(cpu) = self.next_cpu(p) else {
+                let Some((i, t)) = engine else {
+                    let (k, kind) = self.seq_blocked(p)?;
+                    self.active = Some(k);
+                    return Some((self.agent(Some(k)), kind));
+                };
+                if let Some(next) = self.act(p, i, t) {
+                    return Some(next);
+                }
+                continue;
+            };
+            if cpu.polls {
+                let kind = self.with_cpu(cpu.who, |m| {
+                    let poll = m.host.poll?;
+                    m.poll(p, poll, engine, cpu.others_at)
+                });
+                if let Some(kind) = kind {
+                    return Some((self.agent(cpu.who), kind));
                 }
                 // Either reads were made without telling of them yet, or the engine acts first.
-                let acts = engine.filter(|&(_, t)| t <= poll.next_ns);
+                let acts = engine.filter(|&(_, t)| t <= cpu.at);
                 if let Some((i, t)) = acts
                     && let Some(next) = self.act(p, i, t)
                 {
@@ -219,22 +273,55 @@ impl Machine {
                 }
                 continue;
             }
-            let host_at = (!self.host.is_done(p)).then_some(self.host.ready_ns);
-            match (engine, host_at) {
-                (Some((i, t)), h) if h.is_none_or(|h| t <= h) => {
+            match engine {
+                Some((i, t)) if t <= cpu.at => {
                     if let Some(next) = self.act(p, i, t) {
                         return Some(next);
                     }
                 }
-                (_, Some(h)) => {
-                    self.now_ns = self.now_ns.max(h);
-                    if let Some(kind) = self.host_step(p) {
-                        return Some((Agent::Host, kind));
+                _ => {
+                    self.now_ns = self.now_ns.max(cpu.at);
+                    let kind = self.with_cpu(cpu.who, |m| m.host_step(p));
+                    if let Some(kind) = kind {
+                        return Some((self.agent(cpu.who), kind));
                     }
                 }
-                (_, None) => return None,
             }
         }
+    }
+
+    /// The agent of a CPU.
+    fn agent(&self, who: Option<usize>) -> Agent {
+        who.and_then(|k| self.seqs.get(k)).map_or(Agent::Host, |s| Agent::Seq(s.engine))
+    }
+
+    /// Does something as a CPU agent: the host, or a sequencer put in its place.
+    fn with_cpu<T>(&mut self, who: Option<usize>, f: impl FnOnce(&mut Machine) -> T) -> T {
+        self.active = who;
+        let Some(k) = who else { return f(self) };
+        std::mem::swap(&mut self.host, &mut self.seqs[k].host);
+        let out = f(self);
+        std::mem::swap(&mut self.host, &mut self.seqs[k].host);
+        out
+    }
+
+    /// The CPU agent that acts next: the one whose time comes first, the host before the
+    /// sequencers.
+    fn next_cpu(&self, p: &Program) -> Option<NextCpu> {
+        let host = match self.host.poll {
+            Some(poll) => Some((poll.next_ns, true)),
+            None => (!self.host.is_done(p)).then_some((self.host.ready_ns, false)),
+        };
+        let mut best: Option<NextCpu> = host.map(|(at, polls)| NextCpu::new(None, at, polls));
+        for (k, seq) in self.seqs.iter().enumerate() {
+            let Some((at, polls)) = seq.next(self, p) else { continue };
+            best = Some(match best {
+                Some(b) if b.at <= at => NextCpu { others_at: b.others_at.min(at), ..b },
+                Some(b) => NextCpu { others_at: b.at, ..NextCpu::new(Some(k), at, polls) },
+                None => NextCpu::new(Some(k), at, polls),
+            });
+        }
+        best
     }
 
     fn act(&mut self, p: &Program, i: usize, t: u64) -> Option<(Agent, EventKind)> {
@@ -250,6 +337,7 @@ impl Machine {
         p: &Program,
         mut poll: Polling,
         engine: Option<(usize, u64)>,
+        others_at: u64,
     ) -> Option<EventKind> {
         let tell = |m: &mut Machine, mut poll: Polling, value| {
             let reads = poll.untold;
@@ -289,9 +377,11 @@ impl Machine {
             return Some(kind);
         }
         // Reads of the same value until the engine acts or the budget ends.
-        let reads = match engine {
-            Some((_, t)) => (t - poll.next_ns).div_ceil(1000).clamp(1, poll.left.max(1)),
-            None => poll.left,
+        let until = engine.map_or(u64::MAX, |e| e.1).min(others_at);
+        let reads = if until == u64::MAX {
+            poll.left
+        } else {
+            (until - poll.next_ns).div_ceil(1000).clamp(1, poll.left.max(1))
         };
         poll.untold += reads;
         poll.left = poll.left.saturating_sub(reads);
@@ -429,6 +519,7 @@ impl Machine {
     fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
         match agent {
             Agent::Host => self.host.batch,
+            Agent::Seq(_) => self.cpu().batch,
             Agent::Engine(id) => {
                 let Some(q) = self.queue(id) else { return 0 };
                 let hw = q.hw(Dir::Tx);
@@ -457,6 +548,9 @@ impl Machine {
             causes,
             cause_counts,
             host,
+            seqs,
+            control,
+            active,
             latency_us,
             held,
             lose,
@@ -468,7 +562,8 @@ impl Machine {
             last,
         } = self;
         let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
-        let agents = (host, latency_us, held, lose, reset_window, told_unknown, queued, last);
+        let cpus = (host, seqs, control, active);
+        let agents = (cpus, latency_us, held, lose, reset_window, told_unknown, queued, last);
         // What a finding says follows from the rest.
         digest(&(run, agents, finding_counts, findings.len()))
     }

@@ -15,6 +15,7 @@ pub mod life;
 pub mod machine;
 pub mod memory;
 pub mod queue;
+pub mod seq;
 
 pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
 pub use life::Life;

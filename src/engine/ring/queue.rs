@@ -233,6 +233,8 @@ pub struct Queue {
     pub stalled: Option<super::event::Stall>,
     /// The faulted slot, if any.
     pub faulted: Option<(Dir, u64)>,
+    /// The sequencer whose trigger it serves.
+    pub owner: Option<crate::bir::Engine>,
 }
 
 /// Index of a direction in a pair.
@@ -271,6 +273,7 @@ impl Queue {
             handles: [None; 3],
             stalled: None,
             faulted: None,
+            owner: None,
         }
     }
 

@@ -133,14 +133,14 @@ impl Eval<'_> {
             },
             "batch" => Ok(m.last.map_or(0, |e| e.batch)),
             "phase" => Ok(m.phase().map_or(0, |p| p as u64 + 1)),
-            "ret" => match m.host.last_ret {
+            "ret" => match m.cpu().last_ret {
                 Some(Ret::Code(c)) => Ok(c as u64),
                 Some(Ret::Bug) => Err(EvalError::Unknown("the last call hit an assertion".into())),
                 None => Err(EvalError::Unknown("no call has returned yet".into())),
             },
             "faults" => Ok(m.faults()),
             "findings" => Ok(m.found()),
-            "timeouts" => Ok(m.host.timeouts),
+            "timeouts" => Ok(m.timeouts()),
             _ => {
                 let names =
                     PROPERTIES.iter().map(|p| p.0).chain(RING_PROPERTIES.iter().map(|p| p.0));

@@ -56,6 +56,13 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
         EventKind::CopyIn { dir, slot, count, .. } => {
             format!("copy in {count} descriptors to {dir}[{slot}]")
         }
+        EventKind::Inst { pos } => p.inst_text(pos),
+        EventKind::Blocked { pos } => format!("stands for ever at {}", p.inst_text(pos)),
+        EventKind::Patch { dir, slot, addr, .. } => {
+            format!("patch {dir}[{slot}]: its address is {}", at(addr))
+        }
+        EventKind::SemWait { id, value } => format!("semaphore {id} is at least {value}"),
+        EventKind::SemUpdate { id, add } => format!("semaphore {id} += {add}"),
         EventKind::MarkerWrite { word, addr, value } => {
             let word = if word == MarkerWord::Src { "source" } else { "polled" };
             format!("marker {word} word {} := {value:#010x}", at(addr))
@@ -313,7 +320,7 @@ impl Session {
             })
             .collect();
         out.push(format!("the host waits for {MARKER:#010x} in the polled word"));
-        if let Some(poll) = self.machine.host.poll {
+        if let Some(poll) = self.machine.cpu().poll {
             out.push(format!(
                 "polling: {} reads made, {} left",
                 poll.told + poll.untold,

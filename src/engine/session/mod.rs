@@ -191,7 +191,8 @@ impl Session {
 
     /// Whether the program can be stepped.
     pub fn can_step(&self) -> bool {
-        !self.program().script.is_empty()
+        let p = self.program();
+        !p.script.is_empty() || p.module.is_some()
     }
 
     /// Executes a command to its end.

@@ -33,7 +33,7 @@ pub(super) struct Prior {
 
 impl Prior {
     fn of(m: &Machine) -> Prior {
-        Prior { phase: m.phase(), timeouts: m.host.timeouts }
+        Prior { phase: m.phase(), timeouts: m.timeouts() }
     }
 }
 
@@ -257,8 +257,7 @@ fn acts(e: &Event, who: Who) -> bool {
         Who::Any => true,
         Who::Host => e.agent == Agent::Host,
         Who::Engine => matches!(e.agent, Agent::Engine(_)),
-        // Sequencers run modules; a program without one has none.
-        Who::Seq => false,
+        Who::Seq => matches!(e.agent, Agent::Seq(_)),
     }
 }
 
@@ -275,8 +274,8 @@ fn is_unit(s: &Session, prior: Prior, m: &Machine, e: &Event, unit: Unit) -> boo
         }
         // A batch that times out has no ack.
         (Unit::Batch, _) => {
-            let mine = s.selected().is_none_or(|q| m.host.timed_out == Some(q));
-            m.host.timeouts > prior.timeouts && mine
+            let mine = s.selected().is_none_or(|q| m.cpu().timed_out == Some(q));
+            m.timeouts() > prior.timeouts && mine
         }
         _ => false,
     }

@@ -62,7 +62,7 @@ pub(super) fn is_doorbell(m: &Machine, e: &Event, queue: Option<QueueId>) -> boo
     let Some((dir, q)) = place.queue else { return false };
     place.name == "drtp_inc"
         && queue.is_none_or(|id| id == QueueId { engine, queue: q })
-        && (dir == Dir::Tx || !m.host.rings_tx_next())
+        && (dir == Dir::Tx || !m.cpu().rings_tx_next())
 }
 
 /// Slots that an event touches: queue, direction, first, how many.
@@ -133,7 +133,7 @@ impl Session {
     fn matches(&self, stop: &Stop, m: &Machine, e: &Event) -> Result<bool, Diagnostic> {
         let here = match stop.loc {
             // A batch stops at its first event only.
-            Loc::Batch(n) => m.host.opened == Some(n),
+            Loc::Batch(n) => m.cpu().opened == Some(n),
             _ => touches(self, m, e, &stop.loc),
         };
         if !here {

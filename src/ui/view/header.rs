@@ -107,8 +107,8 @@ pub fn phases(model: &Model, width: u16) -> Row {
         row.push(value, if changed { t.changed_value(t.text()) } else { t.text() });
     };
     let before = model.session.before();
-    if m.host.batch > 0 {
-        fact(&mut right, "batch", m.host.batch.to_string(), m.host.batch != before.host.batch);
+    if m.cpu().batch > 0 {
+        fact(&mut right, "batch", m.cpu().batch.to_string(), m.cpu().batch != before.cpu().batch);
     }
     if let Some(id) = model.queue()
         && let (Some(q), Some(b)) = (m.queue(id), before.queue(id))

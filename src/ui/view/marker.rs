@@ -35,7 +35,7 @@ fn word(model: &Model) -> Option<(u64, String, Style)> {
 /// cleared the word again, and nobody waits for it.
 fn over(model: &Model) -> Option<u64> {
     let m = model.session.machine();
-    let (q, host) = (m.queue(model.queue()?)?, &m.host);
+    let (q, host) = (m.queue(model.queue()?)?, m.cpu());
     let over = model.derived.marker.2 == MarkerNews::Never
         && host.poll.is_none()
         && host.polled != Some(false)
@@ -80,7 +80,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     for (i, line) in news.into_iter().take(2).enumerate() {
         out.push(fact(if i == 0 { "by" } else { "" }, line, t.text()));
     }
-    let polls = match model.session.machine().host.poll {
+    let polls = match model.session.machine().cpu().poll {
         Some(p) => {
             let made = p.told + p.untold;
             format!("{made} of {} reads made", made.saturating_add(p.left))

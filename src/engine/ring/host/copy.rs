@@ -1,6 +1,6 @@
 //! The producers: what cuts a transfer into pairs and batches (`docs/driver.md`, "Batches").
 
-use super::{Ask, Frame, Next};
+use super::{Ask, Counts, Frame, Next};
 use crate::diag::Diagnostic;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, Ret, Role};
@@ -182,7 +182,7 @@ impl Machine {
 }
 
 pub(super) fn wait(queue: QueueId, marker: u64, count: u32, kind: WaitKind) -> Frame {
-    Frame::Wait { queue, marker: Some(marker), count, kind, step: 0 }
+    Frame::Wait { queue, marker: Some(marker), counts: Counts::same(count), kind, step: 0 }
 }
 
 /// Initialises the host-copy queue at its production size.

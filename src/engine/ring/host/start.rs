@@ -1,6 +1,6 @@
 //! The calls around a batch: queue initialisation, doorbell, wait, ack.
 
-use super::{Frame, Host, Next};
+use super::{Counts, Frame, Host, Next};
 use crate::diag::{Diagnostic, Severity, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
@@ -119,11 +119,12 @@ impl Machine {
         p: &Program,
         queue: QueueId,
         marker: Option<u64>,
-        (count, kind): (u32, WaitKind),
+        (counts, kind): (Counts, WaitKind),
         step: u8,
     ) -> Next {
         let Some(i) = self.index_of(queue) else { return Next::End(Ret::Code(-1)) };
-        let again = |step| Frame::Wait { queue, marker, count, kind, step };
+        let again = |step| Frame::Wait { queue, marker, counts, kind, step };
+        let count = counts.m2s;
         // MODEL: waiting for an idle engine is no call of the driver's; it does not underflow at
         // a count below 2 as the driver's wait does.
         let pending = if marker.is_some() { count } else { count.max(2) };
@@ -161,11 +162,11 @@ impl Machine {
                 Next::Again(again(3))
             }
             3 if self.host.polled == Some(true) => {
-                self.marker_too_early(i, count);
+                self.marker_too_early(i, counts.s2m);
                 Next::Again(again(if marker.is_some() { 4 } else { 6 }))
             }
             3 => {
-                self.timed_out(p, i, count);
+                self.timed_out(p, i, counts);
                 Next::End(Ret::Code(p.profile.timeout_ret))
             }
             4 => Next::Event(self.marker_write(MarkerWord::Dst, polled, 0), again(5)),
@@ -174,8 +175,8 @@ impl Machine {
                 Next::Event(self.marker_write(MarkerWord::Src, src, MARKER), again(6))
             }
             _ => Next::Call(
-                Frame::Ack { queue, count, step: 9 },
-                Frame::Ack { queue, count, step: 0 },
+                Frame::Ack { queue, counts, step: 9 },
+                Frame::Ack { queue, counts, step: 0 },
             ),
         }
     }
@@ -199,14 +200,14 @@ impl Machine {
         }
     }
 
-    fn timed_out(&mut self, p: &Program, i: usize, count: u32) {
+    fn timed_out(&mut self, p: &Program, i: usize, counts: Counts) {
         // A copy inside a reset window is tried again; only its end says whether it failed.
         let again = self.tries_again(p);
         self.host.explained = !again;
         self.host.timeouts += 1;
         self.host.timed_out = Some(self.queues[i].id());
-        let batch = self.awaited(i, count);
-        self.queues[i].ledger.settle(count);
+        let batch = self.awaited(i, counts.m2s);
+        self.queues[i].ledger.settle(counts.m2s);
         let q = &self.queues[i];
         // A fault on any queue of an engine stops them all.
         let engine = q.id().engine;
@@ -233,18 +234,24 @@ impl Machine {
             return;
         }
         self.find(late);
-        let text =
-            format!("{count} slots of each ring stay taken: a batch that times out is never acked");
+        let Counts { m2s, s2m } = counts;
+        let slots = if m2s == s2m {
+            format!("{m2s} slots of each ring")
+        } else {
+            format!("{m2s} Tx and {s2m} Rx slots")
+        };
+        let text = format!("{slots} stay taken: a batch that times out is never acked");
         self.find(Diagnostic::new("R015", text));
     }
 
     /// Acks both rings, RX first.
-    pub(super) fn ack(&mut self, p: &Program, queue: QueueId, count: u32, step: u8) -> Next {
+    pub(super) fn ack(&mut self, p: &Program, queue: QueueId, counts: Counts, step: u8) -> Next {
         let Some(i) = self.index_of(queue).filter(|_| step < 2) else {
             // Step 9: the end of a wait, with what its ack returned.
             return Next::End(if step == 9 { self.host.result() } else { Ret::Code(-22) });
         };
         let dir = if step == 0 { Dir::Rx } else { Dir::Tx };
+        let count = counts.of(dir);
         let q = &mut self.queues[i];
         let authored = !q.decl.allocatable;
         let outstanding = q.hw(dir).posted.saturating_sub(q.sw(dir).acked);
@@ -266,7 +273,7 @@ impl Machine {
             self.find(Diagnostic::new("R014", text));
         }
         if step == 0 {
-            Next::Event(kind, Frame::Ack { queue, count, step: 1 })
+            Next::Event(kind, Frame::Ack { queue, counts, step: 1 })
         } else {
             self.queues[i].ledger.settle(count);
             Next::Last(kind, Ret::OK)

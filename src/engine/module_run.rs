@@ -1,0 +1,489 @@
+//! A lowered module as something to run: its queues on rings, its memory as regions, and what
+//! each instruction needs of them (`docs/sequencer.md`).
+//!
+//! MODEL: every queue of the module is one queue of one engine, spread over the sixteen engines
+//! in the order of the file; its two rings and its marker lie in device memory of their own.
+
+use super::author::{self, Packet, Target};
+use super::program::{
+    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, Start,
+};
+use super::ring::Memory;
+use super::ring::host::Counts;
+use crate::bir::exec::{self, Action, Control, Group};
+use crate::bir::layout::{PARTITIONS, PSUM_BASE, PSUM_STRIDE, SB_BASE, SB_STRIDE};
+use crate::bir::memory::{Read, UNWRITTEN};
+use crate::bir::{Body, Engine, Inst, Layout, Module, Name, Pos, Space, Transfer, Walk};
+use crate::diag::{Diagnostic, Severity};
+use crate::limits::MAX_RING_DESCS;
+use crate::udma::ring::{GUARD_GAP, RING_ALIGN};
+use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, Generation, Profile};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Address of the first ring.
+pub const RINGS_BASE: u64 = 0x30_0000_0000;
+/// Address of the first marker; each queue has 64 bytes.
+pub const MARKERS_BASE: u64 = 0x2f_0000_0000;
+/// Bytes of a queue's marker area.
+const MARKER_BYTES: u64 = 64;
+/// Engines that carry the data of one core.
+const DATA_ENGINES: u32 = 16;
+/// Queues of an engine.
+const QUEUES_PER_ENGINE: u32 = 16;
+/// The least that a ring may have: the guard and one of the largest packets.
+const MIN_RING_SLOTS: u64 = 256;
+/// Address of memory for data on its way.
+const SCRATCH_BASE: u64 = 0x28_0000_0000;
+/// Bytes of the largest location for which there is such memory.
+const SCRATCH_BYTES: u64 = 1 << 30;
+/// Slots of a ring (PARAM `ring_slots`): a block that needs more takes several batches.
+pub const DEFAULT_RING_SLOTS: u64 = 1024;
+
+/// Where a queue of the module lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueAt {
+    /// Which queue of which engine.
+    pub id: QueueId,
+    /// First word of its marker.
+    pub marker: u64,
+    /// Slots of each of its rings.
+    pub slots: u64,
+}
+
+/// A module with all that its sequencers look up.
+#[derive(Debug)]
+pub struct ModuleRun {
+    /// The module as it is executed.
+    pub exec: exec::Program,
+    /// For what machine descriptors are made.
+    pub target: Target,
+    queues: HashMap<Name, QueueAt>,
+    /// Instructions of the loaded module by position: what each is called.
+    names: Vec<String>,
+}
+
+impl PartialEq for ModuleRun {
+    fn eq(&self, other: &ModuleRun) -> bool {
+        self.exec.module() == other.exec.module()
+            && self.target == other.target
+            && self.queues == other.queues
+    }
+}
+impl Eq for ModuleRun {}
+
+/// What an instruction needs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Work {
+    /// The instruction of the loaded module; none where a block ends.
+    pub pos: Option<Pos>,
+    /// Semaphores waited for: id and value.
+    pub waits: Vec<(u64, u64)>,
+    /// What is done, in order.
+    pub parts: Vec<Part>,
+    /// Semaphores updated: id and what is added.
+    pub updates: Vec<(u64, u64)>,
+}
+
+/// A piece of it.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// Descriptors through a ring.
+    Batch(Batch),
+    /// Bytes that an instruction writes by itself.
+    Store {
+        /// Where.
+        addr: u64,
+        /// What.
+        bytes: Blob,
+    },
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Batch(a), Part::Batch(b)) => a == b,
+            (Part::Store { addr: a, bytes: x }, Part::Store { addr: b, bytes: y }) => {
+                a == b && x == y
+            }
+            _ => false,
+        }
+    }
+}
+impl Eq for Part {}
+
+impl std::hash::Hash for Part {
+    fn hash<H: std::hash::Hasher>(&self, h: &mut H) {
+        match self {
+            Part::Batch(b) => b.hash(h),
+            Part::Store { addr, bytes } => (addr, bytes.bytes()).hash(h),
+        }
+    }
+}
+
+/// One pair of doorbells: whole packets and the completion pair behind them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Batch {
+    /// Queue.
+    pub queue: QueueId,
+    /// First word of the marker.
+    pub marker: u64,
+    /// Tx descriptors, phases not stamped.
+    pub tx: Vec<Desc>,
+    /// Rx descriptors.
+    pub rx: Vec<Desc>,
+    /// Descriptors whose address is resolved at run time, Tx before Rx, ascending.
+    pub patches: Vec<(Dir, u32)>,
+}
+
+impl Batch {
+    /// Descriptors of a direction.
+    pub fn descs(&self, dir: Dir) -> &[Desc] {
+        match dir {
+            Dir::Tx => &self.tx,
+            Dir::Rx => &self.rx,
+        }
+    }
+
+    /// How many each ring takes.
+    pub fn counts(&self) -> Counts {
+        Counts { m2s: self.tx.len() as u32, s2m: self.rx.len() as u32 }
+    }
+
+    /// Packets and the completion pair behind them.
+    fn new(at: QueueAt, packets: &[Packet]) -> Batch {
+        let (mut tx, mut rx, mut patches) = (Vec::new(), Vec::new(), Vec::new());
+        let mut patched_rx = Vec::new();
+        for p in packets {
+            let base = tx.len() as u32;
+            patches.extend(p.patched_tx.iter().map(|n| (Dir::Tx, base + n)));
+            if p.patched_rx {
+                let base = rx.len() as u32;
+                patched_rx.extend((0..p.rx.len() as u32).map(|n| (Dir::Rx, base + n)));
+            }
+            tx.extend(&p.tx);
+            rx.extend(&p.rx);
+        }
+        patches.extend(patched_rx);
+        let [pair_tx, pair_rx] = completion_pair(at.marker);
+        tx.push(pair_tx);
+        rx.push(pair_rx);
+        Batch { queue: at.id, marker: at.marker, tx, rx, patches }
+    }
+}
+
+/// The 4-byte copy from the marker's first word to its second, as the driver stages it.
+fn completion_pair(marker: u64) -> [Desc; 2] {
+    let pair = build(&PairSpec {
+        src: marker,
+        dst: marker.wrapping_add(4),
+        size: 4,
+        tx_ring_id: 0,
+        rx_ring_id: 0,
+        barrier: Barrier::None,
+        set_dst_int: false,
+    });
+    [pair.tx, pair.rx]
+}
+
+/// What becomes of a module when it is put on rings.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Slots of each ring.
+    pub ring_slots: u64,
+    /// Driver profile.
+    pub profile: &'static Profile,
+    /// Generation.
+    pub arch: Generation,
+}
+
+impl ModuleRun {
+    /// Engines that have instructions.
+    pub fn engines(&self) -> Vec<Engine> {
+        self.exec.engines().iter().collect()
+    }
+
+    /// The streams before the first instruction.
+    pub fn control(&self) -> Control {
+        Control::new(&self.exec)
+    }
+
+    /// Where a queue lies.
+    pub fn queue(&self, name: &str) -> Option<QueueAt> {
+        self.queues.get(name).copied()
+    }
+
+    /// The module's name of a queue.
+    pub fn queue_name(&self, id: QueueId) -> Option<&Name> {
+        self.queues.iter().find(|(_, at)| at.id == id).map(|(name, _)| name)
+    }
+
+    /// An instruction of the loaded module, in words.
+    pub fn inst_text(&self, pos: Pos) -> String {
+        self.names.get(pos.0 as usize).cloned().unwrap_or_else(|| format!("instruction {}", pos.0))
+    }
+
+    /// Begins the next instruction of an engine; returns what it needs, and remarks.
+    ///
+    /// # Errors
+    /// What is wrong with the instruction, or why it cannot be said in descriptors.
+    pub fn work(
+        &self,
+        control: &mut Control,
+        memory: &dyn Read,
+        engine: Engine,
+    ) -> Result<(Work, Vec<Diagnostic>), Diagnostic> {
+        let inst = control.current(&self.exec, engine).and_then(|i| self.exec.inst(i)).cloned();
+        let action = control.fetch(&self.exec, memory, engine).map_err(|f| f.diag)?;
+        let mut remarks = Vec::new();
+        let mut work = Work {
+            pos: inst.as_ref().map(|i| i.pos),
+            waits: Vec::new(),
+            parts: Vec::new(),
+            updates: Vec::new(),
+        };
+        if let Some(i) = &inst {
+            work.waits = i.waits.iter().map(|w| (w.id, w.value)).collect();
+        }
+        match action {
+            Action::Nothing => {}
+            Action::Store { walk, bytes, .. } => store(&walk, bytes, &mut work.parts),
+            Action::Opaque { writes, .. } => {
+                for (walk, bytes) in writes {
+                    store(&walk, bytes, &mut work.parts);
+                }
+            }
+            Action::Transfers(groups) => {
+                self.batches(inst.as_deref(), &groups, &mut work, &mut remarks)?;
+            }
+        }
+        if let Some(i) = &inst {
+            work.updates.extend(i.updates.iter().map(|u| (u.id, u.value)));
+        }
+        Ok((work, remarks))
+    }
+
+    fn batches(
+        &self,
+        inst: Option<&Inst>,
+        groups: &[Group],
+        work: &mut Work,
+        remarks: &mut Vec<Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let fired = groups.iter().find_map(|g| g.fired.as_ref());
+        let named = match (fired, inst.map(|i| &i.body)) {
+            (Some(f), _) => Some(&f.queue),
+            (None, Some(Body::Dma(d))) => d.queue.as_ref(),
+            (None, Some(Body::Trigger(t))) => t.queue.as_ref(),
+            _ => None,
+        };
+        if let Some(block) = fired.and_then(|f| self.exec.dma_block(&f.queue, &f.block)) {
+            work.updates.extend(block.1.updates.iter().map(|u| (u.id, u.value)));
+        }
+        for g in groups {
+            if let Some(at) = g.unwritten_index {
+                let text = format!("an index at {at:#x} is read that nobody wrote");
+                remarks.push(Diagnostic::new("R009", text).severity(Severity::Warning));
+            }
+        }
+        let moved: Vec<Vec<Transfer>> = groups.iter().map(|g| g.transfers.clone()).collect();
+        if moved.iter().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let Some(at) = named.and_then(|n| self.queue(n)) else {
+            let name = inst.map_or("", |i| &*i.name);
+            return Err(Diagnostic::new("R022", format!("`{name}` names no queue to go through")));
+        };
+        let authored = author::author_block(&moved, &self.target)
+            .map_err(|e| Diagnostic::new("R022", e.to_string()))?;
+        // The guard's worth of slots stays free, as in every ring.
+        let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
+        let mut rest = authored.packets;
+        while !rest.is_empty() {
+            let (mut tx, mut rx) = (0, 0);
+            let fits = rest.iter().take_while(|p| {
+                tx += p.tx.len();
+                rx += p.rx.len();
+                tx.max(rx) <= room
+            });
+            let n = fits.count().max(1);
+            let later = rest.split_off(n);
+            author::close_batch(&mut rest, &self.target);
+            work.parts.push(Part::Batch(Batch::new(at, &rest)));
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that go to the elements of a walk, run by run.
+fn store(walk: &Walk, bytes: Vec<u8>, parts: &mut Vec<Part>) {
+    let all = Blob::from_vec(bytes);
+    let mut at = 0;
+    for (addr, len) in walk.runs() {
+        parts.push(Part::Store { addr, bytes: all.slice(at, len as usize) });
+        at += len as usize;
+    }
+}
+
+/// What memory holds before the first instruction.
+#[derive(Debug, Clone, Default)]
+pub struct Initial {
+    /// Bytes by location, row-major, as many as the location has.
+    pub given: BTreeMap<String, Vec<u8>>,
+}
+
+/// The program that runs `lowered` on rings. `loaded` is the module that it came from.
+///
+/// # Errors
+/// More queues than the sixteen engines have, or memory that does not fit its location.
+pub fn program(
+    loaded: &Module,
+    lowered: Arc<Module>,
+    initial: &Initial,
+    options: &Options,
+) -> Result<Program, Vec<Diagnostic>> {
+    let exec = exec::Program::new(lowered);
+    let mut p = Program::new(options.arch, options.profile);
+    let slots = options.ring_slots.clamp(MIN_RING_SLOTS, MAX_RING_DESCS);
+    let slots = slots.next_multiple_of(16).min(MAX_RING_DESCS);
+    let names: Vec<Name> = exec.module().queues.iter().map(|q| q.name.clone()).collect();
+    if names.len() > (DATA_ENGINES * QUEUES_PER_ENGINE) as usize {
+        let text = format!("{} queues; the engines have {}", names.len(), 16 * 16);
+        return Err(vec![Diagnostic::new("R022", text)]);
+    }
+    let mut queues = HashMap::new();
+    let ring_bytes = (slots * DESC_BYTES as u64).next_multiple_of(RING_ALIGN);
+    for (i, name) in names.iter().enumerate() {
+        let n = i as u32;
+        let id = QueueId { engine: n % DATA_ENGINES, queue: n / DATA_ENGINES };
+        let marker = MARKERS_BASE + u64::from(n) * MARKER_BYTES;
+        let tx = RINGS_BASE + u64::from(n) * 2 * ring_bytes;
+        let at = QueueAt { id, marker, slots };
+        if queues.insert(name.clone(), at).is_some() {
+            continue;
+        }
+        let region = |what: &str, base, len| Region {
+            name: format!("{name}.{what}"),
+            kind: RegionKind::Device,
+            base,
+            len,
+            fill: Fill::Zero,
+        };
+        p.regions.push(region("marker", marker, MARKER_BYTES));
+        let ring = |base| Some(RingDecl { base, size: slots });
+        p.queues.push(QueueDecl {
+            id,
+            tx: ring(tx),
+            rx: ring(tx + ring_bytes),
+            allocatable: false,
+            marker_area: marker,
+            first: [Start::FRESH; 2],
+        });
+        p.script.push(HostOp::InitQueue { queue: id }.into());
+    }
+    memory(exec.layout(), initial, &mut p)?;
+    let target = scratch(exec.layout(), options, &mut p);
+    let mut positions = Vec::new();
+    loaded.visit(&mut |i| {
+        let at = i.pos.0 as usize;
+        if positions.len() <= at {
+            positions.resize(at + 1, String::new());
+        }
+        positions[at] = if i.name.is_empty() {
+            i.opcode.to_string()
+        } else {
+            format!("%{} {}", i.name, i.opcode)
+        };
+    });
+    p.sort_regions();
+    p.module = Some(Arc::new(ModuleRun { exec, target, queues, names: positions }));
+    Ok(p)
+}
+
+/// Regions for all locations, and what they hold.
+fn memory(layout: &Layout, initial: &Initial, p: &mut Program) -> Result<(), Vec<Diagnostic>> {
+    let mut push = |name: &str, kind, base, len| {
+        if len > 0 {
+            // What nobody wrote reads as the reference interpreter has it.
+            let fill = Fill::Byte(UNWRITTEN);
+            p.regions.push(Region { name: name.to_owned(), kind, base, len, fill });
+        }
+    };
+    let all = layout.placed();
+    let has = |space: Space| all.iter().any(|l| l.space == space);
+    if has(Space::Sb) {
+        push("SB", RegionKind::OnChip, SB_BASE, PARTITIONS * SB_STRIDE);
+    }
+    if has(Space::Psum) {
+        push("PSUM", RegionKind::OnChip, PSUM_BASE, PARTITIONS * PSUM_STRIDE);
+    }
+    let mut dram: Vec<(u64, u64, &str)> = all
+        .iter()
+        .filter(|l| l.space.is_dram())
+        .map(|l| (l.addr, l.addr + l.bytes(), &*l.name))
+        .collect();
+    dram.sort_unstable();
+    // Locations that share bytes are one region, by the name of the first.
+    let mut at = 0;
+    while let Some(&(base, mut end, name)) = dram.get(at) {
+        at += 1;
+        while let Some(next) = dram.get(at).filter(|n| n.0 < end) {
+            end = end.max(next.1);
+            at += 1;
+        }
+        push(name, RegionKind::Device, base, end - base);
+    }
+    let mut wrong = Vec::new();
+    for (name, bytes) in &initial.given {
+        let Some(loc) = layout.location(name) else {
+            wrong.push(Diagnostic::new("S020", format!("no memory location is named `{name}`")));
+            continue;
+        };
+        if loc.bytes() != bytes.len() as u64 {
+            let text = format!("{} bytes for `{name}`, which has {}", bytes.len(), loc.bytes());
+            wrong.push(Diagnostic::new("S020", text));
+            continue;
+        }
+        let blob = Blob::from_vec(bytes.clone());
+        let mut at = 0;
+        for (addr, len) in loc.runs() {
+            p.contents.push(Content { addr, bytes: blob.slice(at, len as usize) });
+            at += len as usize;
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// The machine that descriptors are made for, with memory for data that must be put down on
+/// its way.
+fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
+    let mut target = Target::new(options.arch, options.profile);
+    let most = layout.placed().iter().map(|l| l.bytes()).max().unwrap_or(0);
+    if most > 0 && most <= SCRATCH_BYTES {
+        let (base, len) = (SCRATCH_BASE, most * 2);
+        let (name, kind, fill) = ("scratch".to_owned(), RegionKind::Device, Fill::Byte(UNWRITTEN));
+        p.regions.push(Region { name, kind, base, len, fill });
+        target.scratch = Some((base, len));
+    }
+    target
+}
+
+impl Program {
+    /// An instruction of the module, in words.
+    pub fn inst_text(&self, pos: Pos) -> String {
+        self.module.as_ref().map_or_else(|| format!("instruction {}", pos.0), |m| m.inst_text(pos))
+    }
+}
+
+/// The bytes of a location after a run, row-major.
+pub fn dump(layout: &Layout, memory: &Memory, name: &str) -> Option<Vec<u8>> {
+    let loc = layout.location(name)?;
+    let mut out = vec![0; loc.bytes() as usize];
+    let mut at = 0;
+    for (addr, len) in loc.runs() {
+        memory.read(addr, &mut out[at..at + len as usize]);
+        at += len as usize;
+    }
+    Some(out)
+}
