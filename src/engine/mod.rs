@@ -3,6 +3,7 @@
 //! Pure: no file, clock, thread, terminal or randomness below this module. The model's rules
 //! are in `docs/model.md`.
 
+pub mod author;
 pub mod command;
 pub mod expr;
 #[cfg(test)]
