@@ -441,9 +441,9 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("R011", Error),
         "operation is not executed",
-        "The model cannot execute this operation class: its payload is not publicly known.",
-        "A compute, split or transpose descriptor in a raw ring.",
-        "Browse and check the ring; stepping stops here.",
+        "The model does not execute this packet: what it computes is not publicly known, and its META words are not those that this project writes.",
+        "A compute, split or transpose descriptor in a raw ring, or META words that do not fit their packet.",
+        "Browse and check the ring; stepping stops here. `docs/author.md` has the META words that are executed.",
     ),
     code(
         ("R012", Note),

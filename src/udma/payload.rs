@@ -419,7 +419,7 @@ pub fn read(metas: &[Desc], meta_ctrl: u32) -> Result<Payload, NotKnown> {
 }
 
 /// The write barrier's bit, which any class word may carry.
-const BARRIER: u32 = 1 << 26;
+pub const BARRIER: u32 = 1 << 26;
 
 fn kind(d: Desc) -> u8 {
     COMPUTE.first().map_or(0, |f| d.get(f)) as u8
