@@ -80,3 +80,8 @@ pub const MAX_STOPS: usize = 10_000;
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 1024;
+/// Descriptors of one direction that one block of transfers may come to.
+pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
+/// Pairs of pieces, one reading what the other writes, that the order of an overlapping
+/// transfer may hang on; beyond it goes by way of scratch memory.
+pub const MAX_OVERLAP_EDGES: usize = 1 << 22;

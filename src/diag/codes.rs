@@ -341,6 +341,34 @@ pub static CODES: &[CodeInfo] = &[
         "`docs/json.md` has the form.",
     ),
     code(
+        ("D061", Error),
+        "transfer does not fit its operation",
+        "A transfer cannot be said in descriptors: its sides, types or sources do not fit what it does.",
+        "Element counts that differ, a type that cannot be computed on, a wrong number of sources or scales.",
+        "See the message; the compiler's own checks refuse the same.",
+    ),
+    code(
+        ("D062", Error),
+        "replication before v3",
+        "A replication to several destinations is asked for on v2.",
+        "A module for a later generation, or one that was not checked.",
+        "Copy once per destination, or target v3 or later.",
+    ),
+    code(
+        ("D063", Error),
+        "too many descriptors",
+        "A block comes to more descriptors than one block may have.",
+        "Patterns of single elements, where each costs a descriptor of either direction.",
+        "Make the innermost step 1, or split the transfer.",
+    ),
+    code(
+        ("D064", Error),
+        "overlap without a way out",
+        "Source and destination share bytes so that every order of pieces reads what was already written.",
+        "A permutation in place.",
+        "Give the program scratch memory, or go by way of another tensor.",
+    ),
+    code(
         ("R001", Error),
         "engine fault",
         "The engine found a cause that aborts it.",
@@ -413,9 +441,9 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("R011", Error),
         "operation is not executed",
-        "The model cannot execute this operation class: its payload is not publicly known.",
-        "A compute, split or transpose descriptor in a raw ring.",
-        "Browse and check the ring; stepping stops here.",
+        "The model does not execute this packet: what it computes is not publicly known, and its META words are not those that this project writes.",
+        "A compute, split or transpose descriptor in a raw ring, or META words that do not fit their packet.",
+        "Browse and check the ring; stepping stops here. `docs/author.md` has the META words that are executed.",
     ),
     code(
         ("R012", Note),

@@ -8,6 +8,7 @@ use super::arch::Generation;
 use super::class::{self, Class, Family};
 use super::desc::{Desc, Dir, View};
 use super::field::{FIELDS, Field, Kind, Word};
+use super::payload;
 use super::template::Template;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -242,8 +243,28 @@ fn row(f: &Field, value: u64, words: String, class: Option<&'static str>) -> Fie
 /// reading every bit is named once.
 pub fn explain(desc: Desc, dir: Dir, arch: Generation) -> Vec<FieldRow> {
     let view = desc.view(dir);
-    Word::of(view).iter().flat_map(|&w| explain_word(w, view, desc.word(w), arch)).collect()
+    Word::of(view).iter().flat_map(|&w| explain_word_of(desc, w, view, arch)).collect()
 }
+
+/// Every field of one word of a descriptor; see [`explain`]. Other than [`explain_word`] it
+/// sees the other words: the parameter words of META are also listed as the model's payload
+/// where they hold one.
+pub fn explain_word_of(desc: Desc, word: Word, view: View, arch: Generation) -> Vec<FieldRow> {
+    let mut rows = explain_word(word, view, desc.word(word), arch);
+    if view == View::Meta
+        && let Some(fields) = payload::fields(desc)
+    {
+        let inside = fields.iter().filter(|f| f.word == word);
+        rows.extend(inside.map(|f| {
+            let value = desc.get(f);
+            row(f, value, f.words(value), Some(PAYLOAD))
+        }));
+    }
+    rows
+}
+
+/// What the rows of a META payload are read as.
+pub const PAYLOAD: &str = "payload (MODEL)";
 
 /// Every field of one word of a view; see [`explain`].
 pub fn explain_word(word: Word, view: View, value: u64, arch: Generation) -> Vec<FieldRow> {
@@ -356,12 +377,16 @@ pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
 
 fn meta_sentence(desc: Desc) -> String {
     let index = desc.meta_index();
-    format!(
+    let mut out = format!(
         "parameters (META) with index {index} or {}: {:#010x} and {:#010x}; moves no data",
         index | 4,
         desc.word(Word::Meta1),
         desc.word(Word::Meta2)
-    )
+    );
+    if let Some(words) = payload::words(desc) {
+        let _ = write!(out, "; MODEL: {words}");
+    }
+    out
 }
 
 fn operation_words(meta_ctrl: u32) -> String {

@@ -224,6 +224,17 @@ pub(crate) const fn op_field(
     field((name, label), Word::MetaCtrl, bits, Views::M2S, kind, meaning)
 }
 
+/// A field inside the parameter words of META descriptors, for the payloads of the model.
+pub(crate) const fn meta_field(
+    names: (&'static str, &'static str),
+    word: Word,
+    bits: (u8, u8),
+    kind: Kind,
+    meaning: &'static str,
+) -> Field {
+    field(names, word, bits, Views::META, kind, meaning)
+}
+
 /// The table. Within a word, highest bit first, as a ruler shows them.
 pub static FIELDS: &[Field] = &[
     // len_ctrl

@@ -14,8 +14,11 @@ use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::Program;
 use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::template::Template;
-use crate::udma::{DESC_BYTES, Desc, Dir, cause, class};
+use crate::udma::{DESC_BYTES, Desc, Dir, cause};
 use imbl::Vector;
+pub use work::{Refusal, Work};
+
+mod work;
 
 /// The packet that an engine queue works on. Its lists are shared between copies of the state.
 #[derive(Debug, Clone, Default, Hash)]
@@ -34,8 +37,8 @@ pub struct Packet {
     pub rx_bytes: u64,
     /// Bytes that Rx must take; known when complete.
     pub need: u64,
-    /// How often the stream is written (replicate), 1 for a copy.
-    pub times: u64,
+    /// What is done with the stream; known when complete.
+    pub work: Work,
     /// Tx descriptors read.
     pub read: usize,
     /// Rx descriptors visible.
@@ -46,7 +49,7 @@ pub struct Packet {
     pub delivered: u64,
     /// Bytes read and not yet written.
     pub stream: Content,
-    /// Everything read, kept where it is written more than once.
+    /// Everything read, kept where it is written more than once or computed on as a whole.
     pub whole: Content,
 }
 
@@ -54,6 +57,11 @@ impl Packet {
     /// Whether no packet is in work.
     pub fn is_empty(&self) -> bool {
         self.tx.is_empty() && self.rx.is_empty()
+    }
+
+    /// Whether each byte read is written once, as it is.
+    fn is_straight(&self) -> bool {
+        matches!(self.work, Work::Copy | Work::Replicate(1))
     }
 
     /// Data descriptors among its Tx descriptors.
@@ -109,7 +117,7 @@ pub fn next_action(q: &Queue) -> Action {
             Action::Stall(Stall::PacketIncomplete)
         };
     }
-    if p.times == 0 {
+    if matches!(p.work, Work::Refused(_)) {
         return Action::Stall(Stall::NotExecuted);
     }
     if p.rx_bytes < p.need {
@@ -144,16 +152,6 @@ pub fn resolve(program: &Program, ptr: u64) -> Result<u64, u32> {
             .find(|v| v.id == t.var)
             .map(|v| v.addr.wrapping_add(t.offset))
             .ok_or(t.var),
-    }
-}
-
-/// The stream length factor of a packet whose first data descriptor has this `meta_ctrl`: 1
-/// for a copy, the count for replicate, 0 where the model does not execute the class.
-fn times(meta_ctrl: u32) -> u64 {
-    match class::readings(meta_ctrl).as_slice() {
-        [c] if c.name == "copy" => 1,
-        [c] if c.name == "replicate" => c.fields.first().map_or(0, |f| f.get(u64::from(meta_ctrl))),
-        _ => 0,
     }
 }
 
@@ -211,8 +209,14 @@ impl Machine {
             Stall::NotExecuted => "R011",
             Stall::Unresolved => "R019",
         };
+        let message = match &self.queues[i].packet.work {
+            Work::Refused(more) if why == Stall::NotExecuted => {
+                format!("{}: {}", why.words(), more.words())
+            }
+            _ => why.words().to_owned(),
+        };
         let place = Place::slot(self.slot_ref(i, dir, slot));
-        self.find(Diagnostic::new(code, why.words()).at(place));
+        self.find(Diagnostic::new(code, message).at(place));
         EventKind::Stall { dir, slot, why }
     }
 
@@ -309,9 +313,7 @@ impl Machine {
             }
             if desc.last() || !desc.concat() {
                 packet.complete = true;
-                let meta_ctrl = packet.data().next().map(|x| x.desc.word1);
-                packet.times = meta_ctrl.map_or(0, times);
-                packet.need = packet.tx_bytes.saturating_mul(packet.times.max(1));
+                (packet.work, packet.need) = work::judge(packet);
             }
         }
         for name in wrong {
@@ -381,10 +383,15 @@ impl Machine {
         }
         let content = self.memory.take(addr, len);
         let packet = &mut self.queues[i].packet;
-        if packet.times > 1 {
-            packet.whole.append(&content);
-        } else {
+        if packet.is_straight() {
             packet.stream.append(&content);
+        } else {
+            packet.whole.append(&content);
+        }
+        if let Work::Compute(payload) = &packet.work
+            && packet.read == packet.tx.len()
+        {
+            packet.stream = work::compute(payload, &std::mem::take(&mut packet.whole));
         }
         EventKind::Read { slot, addr, len }
     }
@@ -428,7 +435,7 @@ impl Machine {
             .iter()
             .take_while(|x| {
                 end += if x.desc.is_meta() { 0 } else { x.desc.length() };
-                all || (q.packet.times == 1 && end <= q.packet.delivered)
+                all || (q.packet.is_straight() && end <= q.packet.delivered)
             })
             .count() as u64;
         let retired = q.packet.retired.min(q.packet.tx.len()) as u64;

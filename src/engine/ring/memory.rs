@@ -521,5 +521,6 @@ impl Hash for Memory {
     }
 }
 
+mod flat;
 #[cfg(test)]
 mod tests;
