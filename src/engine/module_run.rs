@@ -16,8 +16,9 @@ use crate::bir::memory::{Read, UNWRITTEN};
 use crate::bir::{Body, Engine, Inst, Layout, Module, Name, Pos, Space, Transfer, Walk};
 use crate::diag::{Diagnostic, Severity};
 use crate::limits::MAX_RING_DESCS;
+use crate::udma::builder::{PairRequest, build_pair};
 use crate::udma::ring::{GUARD_GAP, RING_ALIGN};
-use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, Generation, Profile};
+use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -151,7 +152,7 @@ impl Batch {
     }
 
     /// Packets and the completion pair behind them.
-    fn new(at: QueueAt, packets: &[Packet]) -> Batch {
+    fn new(target: &Target, at: QueueAt, packets: &[Packet]) -> Result<Batch, Diagnostic> {
         let (mut tx, mut rx, mut patches) = (Vec::new(), Vec::new(), Vec::new());
         let mut patched_rx = Vec::new();
         for p in packets {
@@ -165,25 +166,26 @@ impl Batch {
             rx.extend(&p.rx);
         }
         patches.extend(patched_rx);
-        let [pair_tx, pair_rx] = completion_pair(at.marker);
+        let (pair_tx, pair_rx) = completion_pair(target, at.marker)?;
         tx.push(pair_tx);
         rx.push(pair_rx);
-        Batch { queue: at.id, marker: at.marker, tx, rx, patches }
+        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches })
     }
 }
 
 /// The 4-byte copy from the marker's first word to its second, as the driver stages it.
-fn completion_pair(marker: u64) -> [Desc; 2] {
-    let pair = build(&PairSpec {
+fn completion_pair(target: &Target, marker: u64) -> Result<(Desc, Desc), Diagnostic> {
+    let request = PairRequest {
         src: marker,
         dst: marker.wrapping_add(4),
         size: 4,
         tx_ring_id: 0,
         rx_ring_id: 0,
-        barrier: Barrier::None,
+        barrier_code: 0,
         set_dst_int: false,
-    });
-    [pair.tx, pair.rx]
+    };
+    build_pair(target.profile, target.arch, &request)
+        .map_err(|e| Diagnostic::new("R022", e.to_string()))
 }
 
 /// What becomes of a module when it is put on rings.
@@ -309,7 +311,7 @@ impl ModuleRun {
             let n = fits.count().max(1);
             let later = rest.split_off(n);
             author::close_batch(&mut rest, &self.target);
-            work.parts.push(Part::Batch(Batch::new(at, &rest)));
+            work.parts.push(Part::Batch(Batch::new(&self.target, at, &rest)?));
             rest = later;
         }
         Ok(())

@@ -10,12 +10,12 @@ use super::host::Host;
 use super::memory::Memory;
 use super::queue::Queue;
 use super::seq::Sequencer;
+use crate::bir::exec::Control;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_RUN_SAME_CODE;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
-use crate::bir::exec::Control;
 use imbl::{OrdMap, OrdSet, Vector};
 use std::cmp::Ordering::{Greater, Less};
 use std::collections::VecDeque;
@@ -143,7 +143,8 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
-        for cpu in std::iter::once(&mut self.host).chain(self.seqs.iter_mut().map(|s| &mut s.host)) {
+        for cpu in std::iter::once(&mut self.host).chain(self.seqs.iter_mut().map(|s| &mut s.host))
+        {
             cpu.opened = None;
         }
         self.n += 1;

@@ -269,14 +269,14 @@ impl Machine {
         let size = self.queues[i].ring(dir).size.max(1);
         let from = hw.posted % size;
         let first = (size - from).min(descs.len() as u64);
-        let (range, at) =
-            if around { (first..descs.len() as u64, 0) } else { (0..first, from) };
+        let (range, at) = if around { (first..descs.len() as u64, 0) } else { (0..first, from) };
         if range.is_empty() {
             return None;
         }
         let mut bytes = Vec::with_capacity((range.end - range.start) as usize * DESC_BYTES);
         for n in range {
-            let mut desc = stamp(descs[n as usize], dir, ring::ring_id_of_lap((hw.posted + n) / size));
+            let mut desc =
+                stamp(descs[n as usize], dir, ring::ring_id_of_lap((hw.posted + n) / size));
             if batch.patches.binary_search(&(dir, n as u32)).is_ok() {
                 desc.ptr = 0;
             }
@@ -299,8 +299,6 @@ impl Machine {
     /// Whether nothing of the module is left to do.
     pub fn module_done(&self, p: &Program) -> bool {
         let Some(control) = &self.control else { return p.module.is_none() };
-        self.seqs.iter().all(|s| {
-            s.host.stack.is_empty() && control.is_done(s.engine)
-        })
+        self.seqs.iter().all(|s| s.host.stack.is_empty() && control.is_done(s.engine))
     }
 }
