@@ -85,3 +85,14 @@ pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// Pairs of pieces, one reading what the other writes, that the order of an overlapping
 /// transfer may hang on; beyond it goes by way of scratch memory.
 pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
+/// Bytes of memory that the execution of a module may hold (4 GiB).
+pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
+/// Steps that an execution may take where its caller sets no other bound: instructions, and
+/// decisions of loops and branches.
+pub const MAX_BIR_STEPS: u64 = 1 << 24;
+/// Bytes that one side of one transfer may have in an execution (1 GiB).
+pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
+/// Bytes that an execution may move where its caller sets no other bound (16 GiB).
+pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
+/// Entries of one index list in an execution.
+pub const MAX_BIR_INDICES: u64 = 1 << 20;

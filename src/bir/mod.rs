@@ -3,8 +3,10 @@
 
 pub mod compute;
 pub mod enums;
+pub mod exec;
 pub mod expr;
 pub mod layout;
+pub mod memory;
 pub mod module;
 pub mod transfer;
 pub mod value;
@@ -16,6 +18,7 @@ pub use enums::{
 };
 pub use expr::Expr;
 pub use layout::{Layout, PlaceError, Placed};
+pub use memory::Memory;
 pub use module::*;
 pub use transfer::{Op, Side, Transfer};
 pub use value::{Extra, Value};

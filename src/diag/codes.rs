@@ -1,6 +1,6 @@
 //! The table of diagnostic codes. A code, once given, keeps its meaning.
 //!
-//! `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script and command line.
+//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
 
 use super::Severity::{self, Error, Note, Warning};
@@ -39,6 +39,160 @@ pub fn lookup(name: &str) -> Option<&'static CodeInfo> {
 
 /// The table, sorted by code.
 pub static CODES: &[CodeInfo] = &[
+    code(
+        ("B070", Error),
+        "too many steps",
+        "The program takes more steps than an execution is given, or never ends.",
+        "A loop whose rounds are many, a condition that always holds, a branch back without end.",
+        "Bound the loop, or give the execution more steps.",
+    ),
+    code(
+        ("B071", Error),
+        "nobody can go on",
+        "Every engine that has not come to its end waits for something that no engine can do any more.",
+        "A semaphore that nobody updates often enough, dependencies that wait for each other, engines that do not all come to a barrier.",
+        "The message names each engine, where it is, and what it waits for.",
+    ),
+    code(
+        ("B072", Error),
+        "cyclic dependency",
+        "An instruction depends on itself, and no earlier instance of it exists.",
+        "A dependency inside a loop that is meant for the round before.",
+        "Write it as a loop-carried dependency, or remove it.",
+    ),
+    code(
+        ("B073", Error),
+        "branch to nowhere",
+        "A branch names a block that does not exist in the list of blocks that it is in, nor in those around it.",
+        "A block that was renamed or removed.",
+        "Name a block of the function.",
+    ),
+    code(
+        ("B074", Error),
+        "value not known",
+        "An expression has no value: its axis belongs to no loop around, its register was never written, its result does not fit, or its kind is not known.",
+        "See the message.",
+        "See the message.",
+    ),
+    code(
+        ("B075", Error),
+        "operand missing",
+        "A transfer has no source, not exactly one destination, or an operand that is no access pattern of a known type.",
+        "An operand of a kind that has no place there.",
+        "Give it patterns.",
+    ),
+    code(
+        ("B076", Error),
+        "access outside its location",
+        "An element of an access pattern does not lie in the memory location that it names, or the location is not known.",
+        "An offset, step or count that is too large, or a pattern made for another tensor.",
+        "The message has the first offending element, in bytes.",
+    ),
+    code(
+        ("B077", Error),
+        "element counts differ",
+        "The two sides of a transfer do not have equally many elements.",
+        "A pattern that was changed on one side only.",
+        "Make the counts equal; ranks may differ.",
+    ),
+    code(
+        ("B078", Error),
+        "index out of range",
+        "An index list selects a row that does not exist, and the transfer does not allow that.",
+        "Wrong indices, or a limit that is too low.",
+        "Correct the list, or set `oob_is_err` to false: such steps are then skipped.",
+    ),
+    code(
+        ("B079", Error),
+        "index list",
+        "An index list has another type than int32 and uint32, another length than the dimension that it moves, or does not exist.",
+        "See the message.",
+        "See the message.",
+    ),
+    code(
+        ("B080", Error),
+        "dynamic address",
+        "An address has both a scalar and a vector offset, or neither although it says that it is dynamic, or both sides are dynamic, or the operation has no rule for indices.",
+        "See the message.",
+        "Exactly one side may be dynamic, by exactly one kind of offset.",
+    ),
+    code(
+        ("B081", Error),
+        "scaled sum",
+        "The sources of a CCE transfer are too many, do not match their constants, are no floats, or the operation is not add, max or min.",
+        "See the message.",
+        "At most 16 sources of float types, a constant for each or none at all.",
+    ),
+    code(
+        ("B082", Error),
+        "transpose",
+        "A transpose is not four-dimensional on both sides, or names no permutation.",
+        "Patterns whose dimensions were merged.",
+        "Write all four dimensions, those of size 1 too.",
+    ),
+    code(
+        ("B083", Error),
+        "replication",
+        "The rows of the source do not divide those of the destination, or are of another length.",
+        "See the message.",
+        "Rows are counted along the outermost dimension.",
+    ),
+    code(
+        ("B084", Error),
+        "no such cast",
+        "One of the two types can only be copied, and the other is not the same.",
+        "An `_x4` type, float4 or e8m0 on one side.",
+        "Give both sides one type.",
+    ),
+    code(
+        ("B085", Error),
+        "trigger or block",
+        "A trigger names a queue or a block that does not exist, or a block holds what is no descriptor, or stands where none may.",
+        "A block of another queue, or a module that was cut.",
+        "See the message.",
+    ),
+    code(
+        ("B086", Error),
+        "register instruction",
+        "An instruction on registers has operands or an operation without a rule.",
+        "See the message.",
+        "Registers hold integers; the message says what is missing.",
+    ),
+    code(
+        ("B087", Error),
+        "loop without end",
+        "The stride of a loop is absent, zero or negative although it has rounds to run.",
+        "A bound or stride that was omitted.",
+        "Give it a stride above zero.",
+    ),
+    code(
+        ("B088", Warning),
+        "read of unwritten bytes",
+        "A transfer reads bytes that nobody has written; they read as a fixed pattern.",
+        "An input that was not given, or a write that comes too late.",
+        "Give the input, order the write before, or set `can_read_uninit`.",
+    ),
+    code(
+        ("B089", Error),
+        "too much data",
+        "The execution moves or holds more bytes than it is given.",
+        "A broadcast, or a very large tensor.",
+        "See `docs/limits.md`.",
+    ),
+    code(
+        ("B090", Warning),
+        "no public rule",
+        "The instruction is executed by a rule of this program, or a part of it is left out, because no public rule exists.",
+        "See the message.",
+        "Judge whether the rule is what is meant.",
+    ),
+    code(
+        ("B092", Warning),
+        "dependency on nothing",
+        "A dependency names no instruction of the function.",
+        "An instruction that was removed or renamed.",
+        "Remove the dependency, or name what is meant.",
+    ),
     code(
         ("D001", Error),
         "empty input",
