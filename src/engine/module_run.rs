@@ -185,7 +185,7 @@ fn completion_pair(target: &Target, marker: u64) -> Result<(Desc, Desc), Diagnos
         set_dst_int: false,
     };
     build_pair(target.profile, target.arch, &request)
-        .map_err(|e| Diagnostic::new("R022", e.to_string()))
+        .map_err(|e| Diagnostic::new("R025", e.to_string()))
 }
 
 /// What becomes of a module when it is put on rings.
@@ -294,10 +294,10 @@ impl ModuleRun {
         }
         let Some(at) = named.and_then(|n| self.queue(n)) else {
             let name = inst.map_or("", |i| &*i.name);
-            return Err(Diagnostic::new("R022", format!("`{name}` names no queue to go through")));
+            return Err(Diagnostic::new("R025", format!("`{name}` names no queue to go through")));
         };
         let authored = author::author_block(&moved, &self.target)
-            .map_err(|e| Diagnostic::new("R022", e.to_string()))?;
+            .map_err(|e| Diagnostic::new("R025", e.to_string()))?;
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
         let mut rest = authored.packets;
@@ -352,7 +352,7 @@ pub fn program(
     let names: Vec<Name> = exec.module().queues.iter().map(|q| q.name.clone()).collect();
     if names.len() > (DATA_ENGINES * QUEUES_PER_ENGINE) as usize {
         let text = format!("{} queues; the engines have {}", names.len(), 16 * 16);
-        return Err(vec![Diagnostic::new("R022", text)]);
+        return Err(vec![Diagnostic::new("R025", text)]);
     }
     let mut queues = HashMap::new();
     let ring_bytes = (slots * DESC_BYTES as u64).next_multiple_of(RING_ALIGN);
@@ -439,12 +439,12 @@ fn memory(layout: &Layout, initial: &Initial, p: &mut Program) -> Result<(), Vec
     let mut wrong = Vec::new();
     for (name, bytes) in &initial.given {
         let Some(loc) = layout.location(name) else {
-            wrong.push(Diagnostic::new("S020", format!("no memory location is named `{name}`")));
+            wrong.push(Diagnostic::new("S012", format!("no memory location is named `{name}`")));
             continue;
         };
         if loc.bytes() != bytes.len() as u64 {
             let text = format!("{} bytes for `{name}`, which has {}", bytes.len(), loc.bytes());
-            wrong.push(Diagnostic::new("S020", text));
+            wrong.push(Diagnostic::new("S012", text));
             continue;
         }
         let blob = Blob::from_vec(bytes.clone());

@@ -236,6 +236,12 @@ pub struct Memory {
     digest: u64,
 }
 
+impl crate::bir::memory::Read for Memory {
+    fn read(&self, at: u64, out: &mut [u8]) -> Option<u64> {
+        Memory::read(self, at, out).never_written
+    }
+}
+
 impl Memory {
     /// The memory before the first event: every region's fill, then the contents.
     ///

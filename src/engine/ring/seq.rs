@@ -141,7 +141,7 @@ impl Machine {
         let pos = at.map_or(crate::bir::Pos(0), |i| i.pos);
         let place = control.place(&run.exec, engine);
         let text = format!("{engine} stands for ever at {place}: it {why}");
-        self.find(Diagnostic::new("R021", text));
+        self.find(Diagnostic::new("R024", text));
         Some((k, EventKind::Blocked { pos }))
     }
 

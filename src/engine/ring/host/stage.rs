@@ -136,7 +136,7 @@ impl Machine {
         self.find(Diagnostic::new("R007", text).at(Place::slot(at)));
     }
 
-    pub(super) fn copy_in(
+    pub(in crate::engine::ring) fn copy_in(
         &mut self,
         p: &Program,
         queue: QueueId,
@@ -209,7 +209,12 @@ impl Machine {
         }
     }
 
-    pub(super) fn marker_write(&mut self, word: MarkerWord, addr: u64, value: u32) -> EventKind {
+    pub(in crate::engine::ring) fn marker_write(
+        &mut self,
+        word: MarkerWord,
+        addr: u64,
+        value: u32,
+    ) -> EventKind {
         self.memory.write(addr, &value.to_le_bytes());
         self.host.unfenced = true;
         EventKind::MarkerWrite { word, addr, value }
