@@ -103,6 +103,14 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Largest packet, bytes.
 pub const MAX_PACKET_BYTES: u64 = 0xf_ffff;
 
+/// Elements that one compute descriptor works on at most.
+pub fn cce_max_elements(arch: Generation) -> u64 {
+    match arch {
+        Generation::V2 => 1024,
+        Generation::V3 | Generation::V4 => 2048,
+    }
+}
+
 /// Descriptors that a kernel profile may be told to allow in one packet, smallest and largest;
 /// others fail the engine's bring-up with -1.
 pub const PACKET_LIMIT_RANGE: (u64, u64) = (8, 128);

@@ -6,17 +6,19 @@
 //! phases are stamped when a descriptor is staged ([`stamp`]).
 
 mod barrier;
+mod compute;
 mod copy;
 mod error;
 mod interval;
 mod overlap;
+mod reshape;
 
 pub use barrier::{batch_barrier, close_batch, final_barrier, order_batch};
 pub use error::{AuthorError, Why};
 
-use crate::bir::{Op, Pos, Side, Transfer};
+use crate::bir::{Op, Pos, Side, Transfer, Walk};
 use crate::limits::MAX_AUTHORED_DESCS;
-use crate::udma::profile::MAX_PACKET_BYTES;
+use crate::udma::profile::{MAX_PACKET_BYTES, cce_max_elements};
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
 /// What descriptors are authored for.
@@ -203,12 +205,59 @@ fn cut(t: &Transfer, target: &Target, single: bool, out: &mut Out) -> Result<(),
     if single {
         limits.rx = 1;
     }
+    let d = &t.dest;
     match (&t.op, t.sources.as_slice()) {
-        (Op::Copy, [s]) if s.dtype == t.dest.dtype => {
-            same_count(s.walk.bytes(), t.dest.walk.bytes())?;
-            copy::copy(s, &t.dest, t.from, limits, out)
+        (Op::Copy, [s]) => copy_or_cast(s, d, t.from, (target, limits), out),
+        (Op::Transpose(op), [s]) => {
+            let turned = Side { walk: reshape::permuted(&s.walk, *op)?, ..s.clone() };
+            let shape = |w: &Walk| w.dims.iter().map(|d| d.num).collect::<Vec<_>>();
+            // Between other shapes or types, and where the order of writes matters, it is a copy
+            // of single elements (MODEL).
+            let same_shape = shape(&turned.walk) == shape(&d.walk);
+            if single || s.dtype != d.dtype || !same_shape || !overlap::writes_once(&d.walk) {
+                return copy_or_cast(&turned, d, t.from, (target, limits), out);
+            }
+            reshape::transpose(*op, (s, d), t.from, limits, out)
         }
-        _ => Err(Why::Sources(t.sources.len())),
+        (Op::Replicate, [s]) => {
+            let (source, dest) = (s.walk.count(), d.walk.count());
+            let times = match dest.checked_div(source) {
+                Some(times) if dest.is_multiple_of(source) => times,
+                None if dest == 0 => return Ok(()),
+                _ => return Err(Why::Replication { source_: source, dest }),
+            };
+            if times > 1 && target.arch == Generation::V2 {
+                return Err(Why::ReplicationOnV2);
+            }
+            if s.dtype != d.dtype {
+                let all = Side { walk: reshape::repeated(&s.walk, times), ..s.clone() };
+                return copy_or_cast(&all, d, t.from, (target, limits), out);
+            }
+            if single || !overlap::writes_once(&d.walk) {
+                return reshape::replicate_singly(times, (s, d), t.from, limits, out);
+            }
+            reshape::replicate(times, (s, d), t.from, limits, out)
+        }
+        (Op::Cce { op, constants }, sources) => {
+            let most = cce_max_elements(target.arch);
+            compute::sum((*op, constants), sources, d, t.from, most, out)
+        }
+        (_, sources) => Err(Why::Sources(sources.len())),
+    }
+}
+
+fn copy_or_cast(
+    s: &Side,
+    d: &Side,
+    from: Pos,
+    (target, limits): (&Target, Limits),
+    out: &mut Out,
+) -> Result<(), Why> {
+    same_count(s.walk.count(), d.walk.count())?;
+    if s.dtype == d.dtype {
+        copy::copy(s, d, from, limits, out)
+    } else {
+        compute::cast(s, d, from, cce_max_elements(target.arch), out)
     }
 }
 

@@ -32,6 +32,20 @@ pub fn apart(transfers: &[Transfer]) -> bool {
     true
 }
 
+/// Whether no two elements of a walk share a byte. It may say no for walks whose dimensions
+/// interleave.
+pub fn writes_once(walk: &Walk) -> bool {
+    let mut dims: Vec<&Dim> = walk.dims.iter().filter(|d| d.num > 1).collect();
+    dims.sort_unstable_by_key(|d| d.step.unsigned_abs());
+    let mut extent = walk.elem;
+    dims.into_iter().all(|d| {
+        let step = d.step.unsigned_abs();
+        let apart = step >= extent;
+        extent = extent.saturating_add(step.saturating_mul(d.num - 1));
+        apart
+    })
+}
+
 /// The packets of a group whose spans meet: as they come where that does no harm, else in
 /// pieces so ordered that none reads what an earlier one wrote, else by way of scratch memory.
 pub fn buffered(
