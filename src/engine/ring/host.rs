@@ -242,7 +242,13 @@ impl Machine {
                     self.host.stack.push(inner);
                 }
                 Next::Again(frame) => self.host.stack.push(frame),
-                Next::End(ret) => self.host.ret = Some(ret),
+                Next::End(ret) => {
+                    self.host.ret = Some(ret);
+                    // Whether a sequencer's next instruction can begin is asked anew.
+                    if self.active.is_some() && self.host.stack.is_empty() {
+                        return None;
+                    }
+                }
             }
         }
     }
