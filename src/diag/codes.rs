@@ -1,6 +1,7 @@
 //! The table of diagnostic codes. A code, once given, keeps its meaning.
 //!
-//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script and command line.
+//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script
+//! and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
 
 use super::Severity::{self, Error, Note, Warning};
@@ -39,6 +40,195 @@ pub fn lookup(name: &str) -> Option<&'static CodeInfo> {
 
 /// The table, sorted by code.
 pub static CODES: &[CodeInfo] = &[
+    code(
+        ("B001", Error),
+        "JSON is broken",
+        "The text is no JSON from this place on.",
+        "A file cut short, or edited by hand.",
+        "Write the file again.",
+    ),
+    code(
+        ("B002", Error),
+        "not UTF-8",
+        "A byte that belongs to no character.",
+        "A binary file, or text in another encoding.",
+        "Save it as UTF-8.",
+    ),
+    code(
+        ("B003", Error),
+        "nested too deep",
+        "Brackets stand in more brackets than a module has.",
+        "A file that is none of the compiler's.",
+        "Flatten it; `docs/limits.md` has the bound.",
+    ),
+    code(
+        ("B004", Error),
+        "repeated key",
+        "An object has one key twice, so that its meaning is open.",
+        "A file merged or edited by hand.",
+        "Remove one of them.",
+    ),
+    code(
+        ("B005", Error),
+        "number out of range",
+        "A number does not fit what it stands for.",
+        "A negative count, or more than 64 bits.",
+        "See the message.",
+    ),
+    code(
+        ("B006", Error),
+        "no module",
+        "The JSON is something else than a module.",
+        "Another JSON file of the compiler.",
+        "Give the module, or a wrapper with the key `module`.",
+    ),
+    code(
+        ("B007", Error),
+        "version not known",
+        "Modules have version 1 or 2.",
+        "A file of another time.",
+        "See `docs/bir.md` for what is read.",
+    ),
+    code(
+        ("B008", Error),
+        "value of another form",
+        "A key holds something else than it should, or is missing.",
+        "A hand-made file, or a form of another time.",
+        "See the message.",
+    ),
+    code(
+        ("B009", Error),
+        "name not known",
+        "An engine, mode, operation or the like that is not known, where it matters.",
+        "A typing error, or a file of another time.",
+        "`docs/bir.md` lists the names and numbers.",
+    ),
+    code(
+        ("B010", Error),
+        "element type not known",
+        "A transfer has an element type of unknown size.",
+        "A typing error, or a file of another time.",
+        "`docs/bir.md` lists the element types.",
+    ),
+    code(
+        ("B011", Error),
+        "operand not understood",
+        "A transfer has an operand of a kind that is not understood.",
+        "A typing error, or a file of another time.",
+        "`docs/bir.md` lists the kinds.",
+    ),
+    code(
+        ("B012", Error),
+        "expression not understood",
+        "An address or a bound is computed in a way that is not understood.",
+        "An expression kind that is not public.",
+        "`docs/bir.md` lists the kinds.",
+    ),
+    code(
+        ("B013", Error),
+        "dynamic part not understood",
+        "The dynamic part of a pattern says something whose meaning is not public.",
+        "A file of another time.",
+        "See the message.",
+    ),
+    code(
+        ("B014", Error),
+        "access pattern broken",
+        "A pattern is no list of steps and counts.",
+        "A hand-made file.",
+        "Write `[[step, count], ..]`, outermost first.",
+    ),
+    code(
+        ("B015", Error),
+        "module too large",
+        "The file is larger than can be read.",
+        "More than one module in one file, or another file.",
+        "`docs/limits.md` has the bound.",
+    ),
+    code(
+        ("B016", Warning),
+        "read leniently",
+        "Something is not known and was passed over, or taken for what the message says.",
+        "A file of another time.",
+        "See whether it matters.",
+    ),
+    code(
+        ("B020", Error),
+        "no such location",
+        "An operand names a memory location that does not exist.",
+        "A typing error, or a location that was removed.",
+        "See the message.",
+    ),
+    code(
+        ("B021", Error),
+        "no such set",
+        "An operand names a set of locations that does not exist, or has none.",
+        "A typing error, or a set that was removed.",
+        "See the message.",
+    ),
+    code(
+        ("B022", Error),
+        "no such queue",
+        "A transfer or trigger names a queue that the module does not list.",
+        "A typing error, or a queue that was removed.",
+        "Add it to `queues`, or use one that is there.",
+    ),
+    code(
+        ("B023", Error),
+        "no such block in the queue",
+        "A trigger names a DMA block that its queue does not have.",
+        "A block that was removed or renamed, or another queue.",
+        "See the message.",
+    ),
+    code(
+        ("B024", Error),
+        "no such branch target",
+        "A branch goes to a block that its function does not have.",
+        "A typing error, or a block that was removed.",
+        "See the message.",
+    ),
+    code(
+        ("B025", Error),
+        "no such register",
+        "A register is used that no allocation declares.",
+        "A typing error, or an allocation that was removed.",
+        "Declare it among the allocations.",
+    ),
+    code(
+        ("B026", Error),
+        "no such axis",
+        "An expression uses an axis that no enclosing loop has.",
+        "A typing error, or an instruction moved out of its loop.",
+        "See the message.",
+    ),
+    code(
+        ("B027", Error),
+        "no such instruction",
+        "A dependency names an instruction that does not exist.",
+        "A typing error, or an instruction that was removed.",
+        "See the message.",
+    ),
+    code(
+        ("B030", Error),
+        "name given twice",
+        "Two things of one kind have the same name, so that references to it are open.",
+        "A file merged or edited by hand.",
+        "Rename one of them.",
+    ),
+    code(
+        ("B034", Error),
+        "text cannot be read",
+        "A line of BIR text is not what may stand there.",
+        "A typing error.",
+        "`docs/bir-text.md` has the grammar.",
+    ),
+    code(
+        ("B035", Error),
+        "statement out of place",
+        "A statement stands where it may not, or a brace is missing.",
+        "A typing error.",
+        "`docs/bir-text.md` says what stands where.",
+    ),
     code(
         ("B070", Error),
         "too many steps",
