@@ -1,6 +1,7 @@
 //! The table of diagnostic codes. A code, once given, keeps its meaning.
 //!
 //! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
+//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script
 //! and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
 
