@@ -12,6 +12,7 @@ mod error;
 mod interval;
 mod overlap;
 mod reshape;
+pub mod vring;
 
 pub use barrier::{batch_barrier, close_batch, final_barrier, order_batch};
 pub use error::{AuthorError, Why};
