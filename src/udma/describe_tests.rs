@@ -95,7 +95,11 @@ proptest! {
         let d = Desc::from_bytes(&b);
         let dir = if rx { Dir::Rx } else { Dir::Tx };
         let view = d.view(dir);
-        let rows = explain(d, dir, Generation::V3);
+        // A payload of the model is listed beside its words, each bit once as well.
+        let (inside, rows): (Vec<_>, Vec<_>) =
+            explain(d, dir, Generation::V3).into_iter().partition(|r| r.class == Some(PAYLOAD));
+        let covered: u32 = inside.iter().map(|r| u32::from(r.hi - r.lo + 1)).sum();
+        prop_assert_eq!(covered, if payload::fields(d).is_some() && !rx { 64 } else { 0 });
         let mut classes: Vec<_> = rows.iter().filter_map(|r| r.class).collect();
         classes.dedup();
         if classes.is_empty() {
