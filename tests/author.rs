@@ -6,6 +6,7 @@ use dmadbg::bir::compute;
 use dmadbg::bir::layout::{DRAM_BASE, SB_BASE, SB_STRIDE};
 use dmadbg::bir::walk::Dim;
 use dmadbg::bir::{AluOp, Dtype, Op, Pos, Side, Transfer, TransposeOp, Walk};
+use dmadbg::engine::author::vring::{Vring, phased};
 use dmadbg::engine::author::{
     AuthorError, Packet, Target, Why, author_block, final_barrier, packets, stamp,
 };
@@ -14,7 +15,7 @@ use dmadbg::engine::program::{
     RingType, Start,
 };
 use dmadbg::engine::ring::machine::{Finished, run};
-use dmadbg::engine::ring::{EventKind, Machine};
+use dmadbg::engine::ring::{EventKind, Machine, Ret};
 use dmadbg::udma::payload::{IR_DTYPES, IR_TRANSPOSES};
 use dmadbg::udma::profile::PROFILES;
 use dmadbg::udma::{Barrier, Desc, Dir, Generation, Profile, payload};
@@ -536,7 +537,7 @@ fn what_cannot_be_said_is_refused() {
     let b = |n, d| at(1 << 40, &[(4, n)], d);
     let why = |x: &Transfer| packets(x, &t).unwrap_err().why;
     let with = |op, sources, dest| Transfer { op, sources, ..copy(a(1, Dtype::U8), dest) };
-    let counts = Why::Counts { source_: 3, dest: 4 };
+    let counts = Why::Counts { read: 3, written: 4 };
     assert_eq!(why(&copy(a(3, Dtype::F32), b(4, Dtype::F32))), counts);
     assert_eq!(why(&copy(a(3, Dtype::F16), b(4, Dtype::F32))), counts);
     let cast = Why::Cast(Dtype::F8e4x4, Dtype::F32);
@@ -545,7 +546,7 @@ fn what_cannot_be_said_is_refused() {
     assert_eq!(why(&twice), Why::ReplicationOnV2);
     assert!(packets(&twice, &nrt(Generation::V3)).is_ok());
     let uneven = with(Op::Replicate, vec![a(3, Dtype::F32)], b(4, Dtype::F32));
-    assert_eq!(why(&uneven), Why::Replication { source_: 3, dest: 4 });
+    assert_eq!(why(&uneven), Why::Replication { read: 3, written: 4 });
     let flat = with(Op::Transpose(TransposeOp::Xzyw), vec![a(4, Dtype::F32)], b(4, Dtype::F32));
     assert_eq!(why(&flat), Why::Rank(1));
     let sum = |n: usize, op, t| {
@@ -674,4 +675,73 @@ fn results_of_unknown_bytes_are_unknown_and_a_transpose_moves_that_with_the_byte
     };
     assert_eq!(unknown(dram(4096), 2), [5]);
     assert_eq!(unknown(dram(8192), 4), [3], "column 1, row 1");
+}
+
+/// A block goes through a virtual ring into a physical one, batch by batch, and the host sees
+/// each marker only when its data is there.
+#[test]
+fn batches_of_a_virtual_ring_run_to_their_markers() {
+    for arch in Generation::ALL {
+        let t = nrt(arch);
+        let mut memory = Plain::new(&mut Dice(3));
+        let s = at(DRAM_BASE, &[(16, 300), (1, 8)], Dtype::U8);
+        let d = at(DRAM_BASE + 8192, &[(48, 100), (1, 24)], Dtype::U8);
+        let groups =
+            [vec![copy(s, d.clone())], vec![copy(d, at(DRAM_BASE, &[(1, 2400)], Dtype::U8))]];
+        let mut v = Vring::new();
+        for p in &author_block(&groups, &t).unwrap().packets {
+            v.append_packet(p).unwrap();
+        }
+        let marker = arch.host_base();
+        let mut p = memory.program(&t, &[]);
+        for dir in 0..2 {
+            let ring = if dir == 0 { &mut p.queues[0].tx } else { &mut p.queues[0].rx };
+            ring.as_mut().unwrap().size = 1024;
+        }
+        p.script.truncate(1);
+        let mut used = [0u64; 2];
+        let batches = v.batches(200).unwrap();
+        assert!(batches.len() > 1);
+        for b in &batches {
+            let word = |addr, value: u32| HostOp::Store {
+                addr,
+                bytes: Blob::from_vec(value.to_le_bytes().to_vec()),
+            };
+            p.script.push(word(marker, 0xabcd_ef01).into());
+            p.script.push(word(marker + 4, 0).into());
+            let sizes = v.padded_sizes(b, 208).unwrap();
+            for (dir, size, used) in
+                [(Dir::Tx, sizes.0, 0), (Dir::Rx, sizes.1, 1)].map(|(d, n, i)| (d, n, (i, used[i])))
+            {
+                let list = v.dump_batch(b, dir, size, marker, &t).unwrap();
+                assert_eq!(list.len() as u64, size);
+                let bytes = phased(&list, dir, 1024, used.1, 1).flat_map(Desc::to_bytes).collect();
+                p.script.push(
+                    HostOp::CopyIn {
+                        queue: Q,
+                        ring: RingType::Dir(dir),
+                        at: used.1,
+                        descs: Blob::from_vec(bytes),
+                    }
+                    .into(),
+                );
+                assert!(used.0 < 2);
+            }
+            used[0] += sizes.0;
+            used[1] += sizes.1;
+            let (m2s, s2m) = (sizes.0 as u32, sizes.1 as u32);
+            p.script.push(HostOp::Fence.into());
+            p.script.push(HostOp::CopyStart { queue: Q, m2s, s2m }.into());
+            let kind = dmadbg::udma::profile::WaitKind::Sync;
+            p.script.push(HostOp::Wait { queue: Q, marker, count: m2s, kind }.into());
+        }
+        let done = finish(&p);
+        assert!(done.rets.iter().all(|r| r.1 == Ret::OK), "{:?}", done.rets);
+        let bad: Vec<_> = done.machine.findings.iter().filter(|d| d.code != "R014").collect();
+        assert!(bad.is_empty(), "{bad:?}");
+        for g in &groups {
+            memory.group(g);
+        }
+        assert!(Plain::of(&done.machine) == memory);
+    }
 }

@@ -65,6 +65,21 @@ impl Vring {
         Ok(out)
     }
 
+    /// The padded sizes (Tx, Rx) of a batch whose larger half is padded to `padded_size`. Each
+    /// padding is a pair, so that both halves get equally many.
+    ///
+    /// # Errors
+    /// More descriptors than `padded_size`, both numbers named.
+    pub fn padded_sizes(&self, batch: &Batch, padded_size: u64) -> Result<(u64, u64), VringError> {
+        let count = |r: &Range<u64>| r.end.saturating_sub(r.start) + 1;
+        let (tx, rx) = (count(&batch.tx), count(&batch.rx));
+        let larger = tx.max(rx);
+        let pads = padded_size
+            .checked_sub(larger)
+            .ok_or(VringError::Padding { count: larger, padded_size })?;
+        Ok((tx + pads, rx + pads))
+    }
+
     /// Cuts the ring into batches of at most `most` descriptors a direction, the completion
     /// pair not counted; no packet lies in two.
     ///
