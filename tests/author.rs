@@ -6,15 +6,16 @@ use dmadbg::bir::compute;
 use dmadbg::bir::layout::{DRAM_BASE, SB_BASE, SB_STRIDE};
 use dmadbg::bir::walk::Dim;
 use dmadbg::bir::{AluOp, Dtype, Op, Pos, Side, Transfer, TransposeOp, Walk};
+use dmadbg::engine::author::vring::{Vring, phased};
 use dmadbg::engine::author::{
-    AuthorError, Authored, Packet, Target, Why, author_block, final_barrier, packets, stamp,
+    AuthorError, Packet, Target, Why, author_block, final_barrier, packets, stamp,
 };
 use dmadbg::engine::program::{
     Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
     RingType, Start,
 };
 use dmadbg::engine::ring::machine::{Finished, run};
-use dmadbg::engine::ring::{EventKind, Machine};
+use dmadbg::engine::ring::{EventKind, Machine, Ret};
 use dmadbg::udma::payload::{IR_DTYPES, IR_TRANSPOSES};
 use dmadbg::udma::profile::PROFILES;
 use dmadbg::udma::{Barrier, Desc, Dir, Generation, Profile, payload};
@@ -169,7 +170,8 @@ fn transfer(dice: &mut Dice, v2: bool, near: bool) -> Transfer {
             let op = dice.pick(TransposeOp::ALL);
             let t = any(dice);
             let turned: Vec<u64> = op.order().iter().map(|o| nums[*o]).collect();
-            let s = side(dice, &nums, t, dice.0 % 3 == 0, near);
+            let wild = dice.roll(3) == 0;
+            let s = side(dice, &nums, t, wild, near);
             (Op::Transpose(op), vec![s], side(dice, &turned, t, wild_dest, near))
         }
         3 => {
@@ -182,7 +184,7 @@ fn transfer(dice: &mut Dice, v2: bool, near: bool) -> Transfer {
             (Op::Replicate, vec![s], side(dice, &out, t, wild_dest, near))
         }
         _ => {
-            let n = 1 + dice.roll(if dice.0 % 5 == 0 { 16 } else { 4 });
+            let n = 1 + dice.roll(if dice.0.is_multiple_of(5) { 16 } else { 4 });
             let op = dice.pick(&[AluOp::Add, AluOp::Max, AluOp::Min]);
             let constants = (0..n).map(|_| dice.pick(&[1.0, 1.0, 1.0, 0.5, -3.25])).collect();
             let sources = (0..n)
@@ -426,5 +428,320 @@ proptest! {
             memory.group(g);
         }
         prop_assert!(Plain::of(&done.machine) == memory, "{groups:#?}\n{authored:#?}");
+    }
+}
+
+fn dims(list: &[(i64, u64)]) -> Vec<Dim> {
+    list.iter().map(|&(step, num)| Dim { step, num }).collect()
+}
+
+fn at(start: u64, list: &[(i64, u64)], dtype: Dtype) -> Side {
+    Side { walk: Walk { start, dims: dims(list), elem: dtype.bytes() }, dtype, patched: false }
+}
+
+fn copy(s: Side, d: Side) -> Transfer {
+    Transfer { op: Op::Copy, sources: vec![s], dest: d, can_read_uninit: false, from: Pos(1) }
+}
+
+fn nrt(arch: Generation) -> Target {
+    Target::new(arch, Profile::find("nrt-2.31").unwrap())
+}
+
+#[test]
+fn a_run_costs_close_to_32_bytes_of_ring() {
+    for arch in Generation::ALL {
+        // 128 partitions of 2 KiB, each a run on both sides.
+        let s = at(DRAM_BASE, &[(4096, 128), (1, 2048)], Dtype::U8);
+        let d = at(SB_BASE, &[(SB_STRIDE as i64, 128), (1, 2048)], Dtype::U8);
+        let all = author_block(&[vec![copy(s, d)]], &nrt(arch)).unwrap();
+        assert_eq!(all.counts.ring_bytes(), 32 * 128);
+        let most = if arch == Generation::V2 { 128 } else { 60 };
+        assert_eq!(all.counts.packets, 128u64.div_ceil(most));
+        // Runs of two sides that do not end together: hardly more than one descriptor a run.
+        let s = at(DRAM_BASE, &[(100, 3000), (1, 40)], Dtype::U8);
+        let d = at(1 << 40, &[(100, 2000), (1, 60)], Dtype::U8);
+        let all = author_block(&[vec![copy(s, d)]], &nrt(arch)).unwrap();
+        assert!(all.counts.ring_bytes() <= 16 * 5000 * 103 / 100, "{:?}", all.counts);
+    }
+}
+
+#[test]
+fn a_large_copy_is_cut_into_full_descriptors() {
+    let s = at(DRAM_BASE, &[(4, 1 << 20)], Dtype::F32);
+    let d = at(1 << 40, &[(4, 1 << 20)], Dtype::F32);
+    let all = author_block(&[vec![copy(s, d)]], &nrt(Generation::V3)).unwrap();
+    assert_eq!((all.counts.tx, all.counts.rx, all.counts.packets), (64, 64, 5));
+    assert!(all.packets.iter().flat_map(|p| &p.rx).all(|d| d.length() == 65_536));
+}
+
+#[test]
+fn an_enforced_limit_below_the_authored_one_counts() {
+    let kernel = Target::new(Generation::V2, Profile::default_profile());
+    assert_eq!((kernel.limits().tx, kernel.limits().rx), (65, 65));
+    assert_eq!((nrt(Generation::V2).limits().tx, nrt(Generation::V2).limits().rx), (128, 128));
+    assert_eq!((nrt(Generation::V4).limits().tx, nrt(Generation::V4).limits().rx), (65, 60));
+}
+
+#[test]
+fn the_last_descriptor_keeps_the_marker_behind_the_data() {
+    let t = || copy(at(DRAM_BASE, &[(8, 3)], Dtype::U32), at(1 << 40, &[(4, 3)], Dtype::U32));
+    let ends = |target: &Target| {
+        let all = author_block(&[vec![t()], vec![t()]], target).unwrap().packets;
+        let (last, before) = all.split_last().unwrap();
+        let quiet = |d: &Desc| d.len_ctrl & 3 << 29 == 0 && d.word1 & 1 << 26 == 0;
+        assert!(before.iter().all(|p| p.tx.iter().chain(&p.rx).all(quiet)));
+        let (tx, rx) = (last.tx.last().unwrap(), last.rx.last().unwrap());
+        (tx.len_ctrl >> 30 & 1, tx.word1 >> 26 & 1, rx.len_ctrl >> 29 & 1)
+    };
+    for arch in Generation::ALL {
+        let kernel = Target::new(arch, Profile::default_profile());
+        assert_eq!(ends(&kernel), (0, 1, 0));
+        assert_eq!(final_barrier(kernel.profile, arch), Barrier::WriteBarrier);
+        let v2 = arch == Generation::V2;
+        assert_eq!(ends(&nrt(arch)), if v2 { (1, 0, 0) } else { (0, 0, 1) });
+    }
+}
+
+#[test]
+fn a_shifted_copy_goes_from_its_end_and_an_exchange_by_scratch() {
+    let t = nrt(Generation::V3);
+    // 300000 bytes moved up by 1000: the last piece first.
+    let s = at(DRAM_BASE, &[(1, 300_000)], Dtype::U8);
+    let d = at(DRAM_BASE + 1000, &[(1, 300_000)], Dtype::U8);
+    let up = packets(&copy(s.clone(), d.clone()), &t).unwrap();
+    let order: Vec<u64> = up.iter().flat_map(|p| p.writes()).map(|w| w.0).collect();
+    assert!(order.len() == 5 && order.windows(2).all(|w| w[0] > w[1]), "{order:x?}");
+    // Down again: as it comes.
+    let down = packets(&copy(d, s), &t).unwrap();
+    let order: Vec<u64> = down.iter().flat_map(|p| p.writes()).map(|w| w.0).collect();
+    assert!(order.windows(2).all(|w| w[0] < w[1]), "{order:x?}");
+    // Two halves exchange places: no order works.
+    let s = at(DRAM_BASE + 8192, &[(-8192, 2), (1, 4096)], Dtype::U8);
+    let d = at(DRAM_BASE, &[(8192, 2), (1, 4096)], Dtype::U8);
+    let swap = copy(s, d);
+    let refused = AuthorError { from: Pos(1), why: Why::Overlap { need: 8192, have: 0 } };
+    assert_eq!(packets(&swap, &t), Err(refused));
+    let small = Target { scratch: Some((1 << 40, 8191)), ..t };
+    assert_eq!(packets(&swap, &small).unwrap_err().why.code(), "D064");
+    let enough = Target { scratch: Some((1 << 40, 8192)), ..t };
+    let by_scratch = author_block(&[vec![swap]], &enough).unwrap();
+    ordered(&by_scratch.packets);
+    assert_eq!(by_scratch.counts.packets, 2);
+    assert_eq!(by_scratch.packets[1].tx[0].len_ctrl >> 30 & 1, 1, "DMB before the way back");
+}
+
+#[test]
+fn what_cannot_be_said_is_refused() {
+    let t = nrt(Generation::V2);
+    let a = |n, d| at(DRAM_BASE, &[(4, n)], d);
+    let b = |n, d| at(1 << 40, &[(4, n)], d);
+    let why = |x: &Transfer| packets(x, &t).unwrap_err().why;
+    let with = |op, sources, dest| Transfer { op, sources, ..copy(a(1, Dtype::U8), dest) };
+    let counts = Why::Counts { read: 3, written: 4 };
+    assert_eq!(why(&copy(a(3, Dtype::F32), b(4, Dtype::F32))), counts);
+    assert_eq!(why(&copy(a(3, Dtype::F16), b(4, Dtype::F32))), counts);
+    let cast = Why::Cast(Dtype::F8e4x4, Dtype::F32);
+    assert_eq!(why(&copy(a(3, Dtype::F8e4x4), b(3, Dtype::F32))), cast);
+    let twice = with(Op::Replicate, vec![a(2, Dtype::F32)], b(4, Dtype::F32));
+    assert_eq!(why(&twice), Why::ReplicationOnV2);
+    assert!(packets(&twice, &nrt(Generation::V3)).is_ok());
+    let uneven = with(Op::Replicate, vec![a(3, Dtype::F32)], b(4, Dtype::F32));
+    assert_eq!(why(&uneven), Why::Replication { read: 3, written: 4 });
+    let flat = with(Op::Transpose(TransposeOp::Xzyw), vec![a(4, Dtype::F32)], b(4, Dtype::F32));
+    assert_eq!(why(&flat), Why::Rank(1));
+    let sum = |n: usize, op, t| {
+        let constants = vec![1.0; n];
+        with(Op::Cce { op, constants }, vec![a(4, t); n], b(4, Dtype::F32))
+    };
+    assert_eq!(why(&sum(17, AluOp::Add, Dtype::F32)), Why::Sources(17));
+    assert_eq!(why(&sum(0, AluOp::Add, Dtype::F32)), Why::Sources(0));
+    assert_eq!(why(&sum(2, AluOp::Mult, Dtype::F32)), Why::Operation(AluOp::Mult));
+    assert_eq!(why(&sum(2, AluOp::Add, Dtype::I32)), Why::Dtype(Dtype::I32));
+    let mut uneven = sum(2, AluOp::Add, Dtype::F32);
+    uneven.op = Op::Cce { op: AluOp::Add, constants: vec![1.0] };
+    assert_eq!(why(&uneven), Why::Constants { constants: 1, sources: 2 });
+    let dust =
+        copy(at(DRAM_BASE, &[(8, 1 << 30)], Dtype::U8), at(1 << 50, &[(8, 1 << 30)], Dtype::U8));
+    assert_eq!(why(&dust), Why::TooMany);
+}
+
+#[test]
+fn a_sum_of_sixteen_fits_a_packet_and_1024_or_2048_elements() {
+    for (arch, most) in [(Generation::V2, 1024), (Generation::V3, 2048), (Generation::V4, 2048)] {
+        let s = |i: u64| at(DRAM_BASE + (i << 20), &[(2, 5000)], Dtype::Bf16);
+        let mut sources: Vec<Side> = (0..16).map(s).collect();
+        sources[3].patched = true;
+        let x = Transfer {
+            op: Op::Cce { op: AluOp::Add, constants: vec![1.0; 16] },
+            sources,
+            ..copy(s(0), at(1 << 40, &[(4, 5000)], Dtype::F32))
+        };
+        let all = packets(&x, &nrt(arch)).unwrap();
+        assert_eq!(all.len() as u64, 5000u64.div_ceil(most));
+        let p = &all[0];
+        assert_eq!((p.class, p.tx.len(), p.rx.len()), ("add", 32, 1));
+        assert_eq!(p.rx[0].length(), most * 4);
+        assert_eq!(p.patched_tx, [16 + 3]);
+        assert!(p.is_patched(Dir::Tx, 19) && !p.is_patched(Dir::Tx, 18) && !p.patched_rx);
+    }
+}
+
+#[test]
+fn a_transpose_of_rows_and_columns_is_cut_into_tiles() {
+    let t = nrt(Generation::V3);
+    // 300 x 500 elements of two bytes, rows contiguous on both sides, apart from each other.
+    let s = at(DRAM_BASE, &[(1024, 300), (2, 1), (2, 1), (2, 500)], Dtype::F16);
+    let d = at(1 << 40, &[(640, 500), (2, 1), (2, 1), (2, 300)], Dtype::F16);
+    let x = Transfer { op: Op::Transpose(TransposeOp::Xzyw), ..copy(s, d) };
+    let all = packets(&x, &t).unwrap();
+    well_formed(&all, &t);
+    assert_eq!(all.len(), 300usize.div_ceil(63) * 500usize.div_ceil(60));
+    assert!(all.iter().all(|p| p.class == "transpose"));
+}
+
+#[test]
+fn meta_words_use_the_numbers_and_names_of_the_ir() {
+    let dtypes: Vec<_> = Dtype::ALL.iter().map(|d| (d.number() as u8, d.name())).collect();
+    assert_eq!(dtypes, IR_DTYPES);
+    let orders: Vec<_> = TransposeOp::ALL.iter().map(|d| (d.number() as u8, d.name())).collect();
+    assert_eq!(orders, IR_TRANSPOSES);
+    // Nibbles of class words name types of the same size.
+    for d in Dtype::ALL {
+        let tag = payload::dtype_tag(d.number() as u8);
+        if tag != 0 {
+            assert_eq!(dmadbg::udma::class::dtype_bytes(tag.into()), Some(d.bytes()), "{d}");
+        }
+    }
+}
+
+/// A packet that the model does not understand stalls, and the finding says why.
+#[test]
+fn meta_words_that_are_not_the_models_are_not_executed() {
+    let t = nrt(Generation::V3);
+    let memory = Plain::new(&mut Dice(1));
+    let s = at(DRAM_BASE, &[(4, 64)], Dtype::F32);
+    let d = at(DRAM_BASE + 4096, &[(2, 64)], Dtype::Bf16);
+    let good = packets(&copy(s, d), &t).unwrap();
+    let stalls = |change: &dyn Fn(&mut Packet)| {
+        let mut list = good.clone();
+        change(&mut list[0]);
+        let p = memory.program(&t, &list);
+        let mut stalled = false;
+        let done = run(&p, |_, e| {
+            stalled |= matches!(e.kind, EventKind::Stall { .. });
+            true
+        });
+        assert!(stalled == (Plain::of(&done.machine) == memory), "stalled or done, not both");
+        let found = done.machine.findings.iter().find(|d| d.code == "R011");
+        found.map(|d| d.message.clone()).unwrap_or_default()
+    };
+    assert_eq!(stalls(&|_| {}), "");
+    assert!(stalls(&|p| p.tx = p.tx.split_off(1)).ends_with("says what is computed"));
+    let foreign = "its META words are not those that this model writes";
+    assert!(stalls(&|p| p.tx[0].ptr ^= 1 << 8).ends_with(foreign));
+    assert!(stalls(&|p| p.tx[0].word1 ^= 1 << 12).ends_with(foreign));
+    assert!(stalls(&|p| p.tx[1].word1 ^= 1 << 12).ends_with(foreign));
+    assert!(stalls(&|p| p.tx[1].word1 = 0x0250_0000).ends_with(foreign));
+    assert!(stalls(&|p| p.tx[1].word1 = 0x0080_0000).ends_with("is not publicly known"));
+    assert!(stalls(&|p| p.tx[1].len_ctrl -= 2).contains("do not divide into the elements"));
+}
+
+#[test]
+fn results_of_unknown_bytes_are_unknown_and_a_transpose_moves_that_with_the_bytes() {
+    let t = nrt(Generation::V3);
+    let memory = Plain::new(&mut Dice(2));
+    let dram = |off| DRAM_BASE + off;
+    let s = at(dram(0), &[(4, 8)], Dtype::F32);
+    let cast = copy(s, at(dram(4096), &[(2, 8)], Dtype::Bf16));
+    let s = at(dram(0), &[(4, 2), (4, 1), (4, 1), (4, 4)], Dtype::F32);
+    let s = Side { walk: Walk { dims: dims(&[(16, 2), (4, 1), (4, 1), (4, 4)]), ..s.walk }, ..s };
+    let d = at(dram(8192), &[(8, 4), (4, 1), (4, 1), (4, 2)], Dtype::F32);
+    let turn = Transfer { op: Op::Transpose(TransposeOp::Xzyw), ..copy(s, d) };
+    let all = author_block(&[vec![cast], vec![turn]], &t).unwrap();
+    let mut p = memory.program(&t, &all.packets);
+    // Element 5 (row 1, column 1) is not known.
+    p.regions.retain(|r| r.name != "dram");
+    p.contents.retain(|c| c.addr != DRAM_BASE);
+    let mut region = |name: &str, base, len, fill| {
+        p.regions.push(Region { name: name.into(), kind: RegionKind::Device, base, len, fill });
+    };
+    region("known", dram(0), 20, Fill::Zero);
+    region("unknown", dram(20), 4, Fill::Unknown);
+    region("rest", dram(24), DRAM_BYTES - 24, Fill::Zero);
+    p.sort_regions();
+    let m = finish(&p).machine;
+    let unknown = |base: u64, size: u64| -> Vec<u64> {
+        (0..8).filter(|i| m.memory.known(base + i * size, size).unknown.is_some()).collect()
+    };
+    assert_eq!(unknown(dram(4096), 2), [5]);
+    assert_eq!(unknown(dram(8192), 4), [3], "column 1, row 1");
+}
+
+/// A block goes through a virtual ring into a physical one, batch by batch, and the host sees
+/// each marker only when its data is there.
+#[test]
+fn batches_of_a_virtual_ring_run_to_their_markers() {
+    for arch in Generation::ALL {
+        let t = nrt(arch);
+        let mut memory = Plain::new(&mut Dice(3));
+        let s = at(DRAM_BASE, &[(16, 300), (1, 8)], Dtype::U8);
+        let d = at(DRAM_BASE + 8192, &[(48, 100), (1, 24)], Dtype::U8);
+        let groups =
+            [vec![copy(s, d.clone())], vec![copy(d, at(DRAM_BASE, &[(1, 2400)], Dtype::U8))]];
+        let mut v = Vring::new();
+        for p in &author_block(&groups, &t).unwrap().packets {
+            v.append_packet(p).unwrap();
+        }
+        let marker = arch.host_base();
+        let mut p = memory.program(&t, &[]);
+        for dir in 0..2 {
+            let ring = if dir == 0 { &mut p.queues[0].tx } else { &mut p.queues[0].rx };
+            ring.as_mut().unwrap().size = 1024;
+        }
+        p.script.truncate(1);
+        let mut used = [0u64; 2];
+        let batches = v.batches(200).unwrap();
+        assert!(batches.len() > 1);
+        for b in &batches {
+            let word = |addr, value: u32| HostOp::Store {
+                addr,
+                bytes: Blob::from_vec(value.to_le_bytes().to_vec()),
+            };
+            p.script.push(word(marker, 0xabcd_ef01).into());
+            p.script.push(word(marker + 4, 0).into());
+            let sizes = v.padded_sizes(b, 208).unwrap();
+            for (dir, size, used) in
+                [(Dir::Tx, sizes.0, 0), (Dir::Rx, sizes.1, 1)].map(|(d, n, i)| (d, n, (i, used[i])))
+            {
+                let list = v.dump_batch(b, dir, size, marker, &t).unwrap();
+                assert_eq!(list.len() as u64, size);
+                let bytes = phased(&list, dir, 1024, used.1, 1).flat_map(Desc::to_bytes).collect();
+                p.script.push(
+                    HostOp::CopyIn {
+                        queue: Q,
+                        ring: RingType::Dir(dir),
+                        at: used.1,
+                        descs: Blob::from_vec(bytes),
+                    }
+                    .into(),
+                );
+                assert!(used.0 < 2);
+            }
+            used[0] += sizes.0;
+            used[1] += sizes.1;
+            let (m2s, s2m) = (sizes.0 as u32, sizes.1 as u32);
+            p.script.push(HostOp::Fence.into());
+            p.script.push(HostOp::CopyStart { queue: Q, m2s, s2m }.into());
+            let kind = dmadbg::udma::profile::WaitKind::Sync;
+            p.script.push(HostOp::Wait { queue: Q, marker, count: m2s, kind }.into());
+        }
+        let done = finish(&p);
+        assert!(done.rets.iter().all(|r| r.1 == Ret::OK), "{:?}", done.rets);
+        let bad: Vec<_> = done.machine.findings.iter().filter(|d| d.code != "R014").collect();
+        assert!(bad.is_empty(), "{bad:?}");
+        for g in &groups {
+            memory.group(g);
+        }
+        assert!(Plain::of(&done.machine) == memory);
     }
 }

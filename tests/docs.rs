@@ -6,7 +6,7 @@ use dmadbg::check::CHECKS;
 use dmadbg::diag::codes::CODES;
 use dmadbg::udma::class::{CLASSES, OpType, dtype_bytes};
 use dmadbg::udma::field::{CCE_SUB_OPS, DTYPES, fields_of};
-use dmadbg::udma::{Field, View, Word};
+use dmadbg::udma::{Field, View, Word, payload};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -85,6 +85,27 @@ fn dtypes() -> String {
         let _ = writeln!(out, "| {tag} | {name} | {bytes} |");
     }
     out
+}
+
+fn payload_table(table: &[Field]) -> String {
+    let mut out = "| word | bits | name | meaning |\n|---|---|---|---|\n".to_owned();
+    for f in table {
+        let (word, name) = (f.word.name(), f.name);
+        let meaning = f.meaning.trim_start_matches("MODEL: ");
+        let _ = writeln!(out, "| `{word}` | {} | `{name}` | {meaning} |", bits(f));
+    }
+    out
+}
+
+#[test]
+fn payload_tables_are_those_of_the_code() {
+    check(
+        "author.md",
+        &[
+            ("compute", payload_table(payload::COMPUTE)),
+            ("transpose", payload_table(payload::TRANSPOSE)),
+        ],
+    );
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! then LAST. META descriptors are transparent to it, but count in the packet's descriptors.
 
 use super::view::Slots;
+use crate::engine::ring::device::rx_bytes;
 use crate::udma::class::{self, Family, dtype_bytes};
+use crate::udma::payload;
 use crate::udma::{Desc, Dir};
 
 /// What is wrong with the flags of a descriptor.
@@ -54,6 +56,8 @@ pub struct Packet {
     pub metas: u64,
     /// Bytes of its data descriptors.
     pub bytes: u64,
+    /// The first of its META descriptors, as many as a packet can have sources.
+    params: Vec<Desc>,
     /// Bytes that reach the Rx side if nothing computes on them.
     moved: u64,
     /// A compute descriptor of the packet.
@@ -73,6 +77,9 @@ impl Packet {
         self.descs += 1;
         if desc.is_meta() {
             self.metas += 1;
+            if self.params.len() <= payload::MAX_SOURCES {
+                self.params.push(desc);
+            }
             return;
         }
         let length = desc.length();
@@ -97,8 +104,9 @@ impl Packet {
     /// The numbers of bytes that may arrive on the Rx side, any of which is right; `None`
     /// where that cannot be known.
     ///
-    /// MODEL: copy, transpose and split keep the length; replicate multiplies it; a compute
-    /// packet brings as many sources as it has META descriptors, and a cast counts elements.
+    /// MODEL: copy, transpose and split keep the length; replicate multiplies it. Where META
+    /// words are the model's own they say how many bytes come out; otherwise a compute packet
+    /// brings as many sources as it has META descriptors, and a cast counts elements.
     /// Which nibbles of a compute word are source and destination types is inferred, so every
     /// pair of them is allowed.
     pub fn arrivals(&self) -> Option<Vec<u64>> {
@@ -107,6 +115,9 @@ impl Packet {
         };
         if self.metas == 0 || self.cut {
             return None;
+        }
+        if let Ok(payload) = payload::read(&self.params, word) {
+            return Some(rx_bytes(&payload, self.bytes).into_iter().collect());
         }
         if !self.bytes.is_multiple_of(self.metas) {
             return Some(Vec::new());

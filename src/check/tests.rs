@@ -211,6 +211,28 @@ fn lengths_follow_the_class() {
 }
 
 #[test]
+fn meta_words_of_the_model_say_how_long_the_other_side_is() {
+    use crate::udma::payload::{ONE, Payload, Source, SubOp};
+    // float8_e4m3fn has no tag in the class word; two sources of unlike size become bfloat16.
+    let from = |dtype| Source { dtype, scale: ONE };
+    let sum = Payload::Sum { op: SubOp::Add, sources: vec![from(5), from(16)], to: 12 };
+    let cast = Payload::Cast { from: 20, to: 5 };
+    for (p, lens, good) in [(sum, &[8, 32][..], 16), (cast, &[8], 8)] {
+        let mut t = p.metas();
+        for (i, len) in lens.iter().enumerate() {
+            let first = if i == 0 { FIRST } else { 0 };
+            let end = if i + 1 == lens.len() { LAST } else { CONCAT };
+            t.push(Desc { word1: p.word(), ..tx(first | end, *len) });
+        }
+        let errors = |len| {
+            let all = findings(Some(&t), Some(&[rx(0, len)]));
+            all.into_iter().filter(|f| f.0 == "D021").count()
+        };
+        assert_eq!((errors(good), errors(good + 4)), (0, 1));
+    }
+}
+
+#[test]
 fn a_given_start_says_where_the_phase_changes() {
     let (t, r) = staged(8, (0..11).map(|_| 4));
     assert_eq!(checked(Some(&t), Some(&r), Generation::V3, Some(3)), []);

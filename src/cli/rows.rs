@@ -5,7 +5,7 @@
 
 use crate::udma::class::{self, Class};
 use crate::udma::describe::{grouped_hex, named, op_names};
-use crate::udma::{Desc, Dir, Field, Generation, View, Word, field, notes};
+use crate::udma::{Desc, Dir, Field, Generation, View, Word, field, notes, payload};
 use serde_json::Value;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -107,6 +107,10 @@ pub fn push_json(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
         flag(out, "write_barrier", WRITE_BARRIER.get(desc.word1.into()) != 0);
         flag(out, "notification", NOTIFICATION.get(desc.word1.into()) != 0);
     }
+    if meta && let Some(words) = payload::words(desc) {
+        key(out, "payload_model");
+        out.push_str(&serde_json::Value::from(words).to_string());
+    }
     push_notes(out, desc, dir, arch);
     out.push('}');
 }
@@ -184,6 +188,12 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
             out.push(' ');
             out.push_str(note.code);
         }
+    }
+    if view == View::Meta
+        && let Some(words) = payload::words(desc)
+    {
+        out.push_str("  MODEL: ");
+        out.push_str(&words);
     }
     while out.ends_with(' ') {
         out.pop();
@@ -276,6 +286,18 @@ pub fn word_text(word: Word, view: View, value: u64, arch: Generation) -> Vec<St
             }
         }
         lines.push(format!("  {:>5}  {:<18} {:<24} {}", r.bits(), r.name, r.words, r.meaning));
+    }
+    lines
+}
+
+/// The lines that name every field of a META descriptor's payload, where the model knows it.
+pub fn payload_text(desc: Desc) -> Vec<String> {
+    let Some(fields) = payload::fields(desc) else { return Vec::new() };
+    let mut lines = vec!["payload (MODEL)".to_owned()];
+    for f in fields {
+        let bits = if f.width == 1 { f.lo.to_string() } else { format!("{}:{}", f.hi(), f.lo) };
+        let (place, words) = (format!("{} {bits}", f.word.name()), f.words(desc.get(f)));
+        lines.push(format!("  {place:>11}  {:<18} {words:<24} {}", f.name, f.meaning));
     }
     lines
 }

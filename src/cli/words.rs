@@ -166,6 +166,11 @@ pub fn whole(
     for w in Word::of(view) {
         word(*w, view, desc.word(*w), arch, out)?;
     }
+    if view == View::Meta {
+        for line in rows::payload_text(desc) {
+            out.line(&line)?;
+        }
+    }
     for n in notes(desc, dir, arch) {
         let code = out.styled(Style::Warn, n.code);
         out.line(&format!("{code}  {}", n.text))?;

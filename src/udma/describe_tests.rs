@@ -27,6 +27,20 @@ fn a_barrier_copy_reads_as_a_sentence() {
 }
 
 #[test]
+fn a_payload_of_the_model_is_said_and_marked() {
+    let d = payload::Payload::Cast { from: 16, to: 12 }.metas()[0];
+    let text = sentence(d, Dir::Tx, Generation::V3);
+    assert!(text.ends_with("; MODEL: a cast from float32 to bfloat16"), "{text}");
+    let rows = explain(d, Dir::Tx, Generation::V3);
+    let inside: Vec<_> = rows.iter().filter(|r| r.class == Some(PAYLOAD)).collect();
+    assert_eq!(inside.len(), 7);
+    assert!(inside.iter().any(|r| (r.name, &*r.words) == ("to", "bfloat16")));
+    assert!(inside.iter().all(|r| r.meaning.starts_with("MODEL")));
+    let other = Desc::new_meta(0, d.word1, 0, 0);
+    assert!(!sentence(other, Dir::Tx, Generation::V3).contains("MODEL"));
+}
+
+#[test]
 fn each_note_arises_from_its_bit() {
     let plain = desc(0x0d00_1000, 0x0108_0003, 0x1000);
     assert_eq!(codes(plain, Dir::Tx, Generation::V2), [""; 0]);
@@ -81,7 +95,11 @@ proptest! {
         let d = Desc::from_bytes(&b);
         let dir = if rx { Dir::Rx } else { Dir::Tx };
         let view = d.view(dir);
-        let rows = explain(d, dir, Generation::V3);
+        // A payload of the model is listed beside its words, each bit once as well.
+        let (inside, rows): (Vec<_>, Vec<_>) =
+            explain(d, dir, Generation::V3).into_iter().partition(|r| r.class == Some(PAYLOAD));
+        let covered: u32 = inside.iter().map(|r| u32::from(r.hi - r.lo + 1)).sum();
+        prop_assert_eq!(covered, if payload::fields(d).is_some() && !rx { 64 } else { 0 });
         let mut classes: Vec<_> = rows.iter().filter_map(|r| r.class).collect();
         classes.dedup();
         if classes.is_empty() {

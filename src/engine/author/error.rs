@@ -29,12 +29,12 @@ pub enum Why {
         sources: usize,
     },
     /// The two sides do not hold equally much: elements, or bytes where the types agree.
-    #[error("the source holds {source_}, the destination {dest}")]
+    #[error("the source holds {read}, the destination {written}")]
     Counts {
-        /// Source.
-        source_: u64,
-        /// Destination.
-        dest: u64,
+        /// In the source.
+        read: u64,
+        /// In the destination.
+        written: u64,
     },
     /// Values of the one type cannot be made into the other.
     #[error("{0} cannot be cast to {1}")]
@@ -46,12 +46,12 @@ pub enum Why {
     #[error("compute descriptors do not know `{0}`")]
     Operation(AluOp),
     /// The source of a replication does not divide its destination.
-    #[error("{source_} source elements do not divide the {dest} of the destination")]
+    #[error("{read} source elements do not divide the {written} of the destination")]
     Replication {
-        /// Source.
-        source_: u64,
-        /// Destination.
-        dest: u64,
+        /// In the source.
+        read: u64,
+        /// In the destination.
+        written: u64,
     },
     /// Replication to several destinations before v3.
     #[error("replication to several destinations needs v3 or later")]

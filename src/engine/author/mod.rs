@@ -12,6 +12,7 @@ mod error;
 mod interval;
 mod overlap;
 mod reshape;
+pub mod vring;
 
 pub use barrier::{batch_barrier, close_batch, final_barrier, order_batch};
 pub use error::{AuthorError, Why};
@@ -224,7 +225,7 @@ fn cut(t: &Transfer, target: &Target, single: bool, out: &mut Out) -> Result<(),
             let times = match dest.checked_div(source) {
                 Some(times) if dest.is_multiple_of(source) => times,
                 None if dest == 0 => return Ok(()),
-                _ => return Err(Why::Replication { source_: source, dest }),
+                _ => return Err(Why::Replication { read: source, written: dest }),
             };
             if times > 1 && target.arch == Generation::V2 {
                 return Err(Why::ReplicationOnV2);
@@ -262,7 +263,7 @@ fn copy_or_cast(
 }
 
 fn same_count(source: u64, dest: u64) -> Result<(), Why> {
-    if source == dest { Ok(()) } else { Err(Why::Counts { source_: source, dest }) }
+    if source == dest { Ok(()) } else { Err(Why::Counts { read: source, written: dest }) }
 }
 
 /// Packets as they are made, counted.

@@ -7,7 +7,7 @@ use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::Life;
 use crate::udma::field::{self, Kind};
-use crate::udma::{Desc, Dir, Field, View, Word, class};
+use crate::udma::{Desc, Dir, Field, View, Word, class, payload};
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width, wrap};
 use crate::ui::seams;
@@ -269,6 +269,15 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
             }
         }
     }
+    // What it is in the model's payload.
+    if view == View::Meta {
+        let fields = payload::fields(desc).unwrap_or_default();
+        let here = |f: &&Field| f.word == word && (f.lo..=f.hi()).contains(&bit);
+        if let Some(f) = fields.iter().find(here) {
+            let text = format!("payload: {} = {}. {}", f.name, f.words(desc.get(f)), f.meaning);
+            out.push(Row::text(clip(&text, room), t.accent()));
+        }
+    }
     out
 }
 
@@ -280,6 +289,13 @@ fn overlay(model: &Model, desc: Desc, room: usize) -> Vec<Row> {
         return Vec::new();
     }
     let mut out = Vec::new();
+    if desc.is_meta()
+        && let Some(words) = payload::words(desc)
+    {
+        for line in wrap(&format!("payload (MODEL): {words}"), room) {
+            out.push(Row::text(line, t.accent()));
+        }
+    }
     if readings.is_empty() {
         let text = format!("operation {}: no known class", class::name(desc.word1));
         out.push(Row::text(text, t.text()));

@@ -88,31 +88,39 @@ fn computed(p: &Packet, word: u32) -> Result<(Work, u64), Refusal> {
     if p.data().any(|x| x.desc.word1 & !payload::BARRIER != payload.word()) {
         return Err(Refusal::Mixed);
     }
-    let need = match &payload {
+    let need = rx_bytes(&payload, p.tx_bytes)?;
+    Ok((Work::Compute(Arc::new(payload)), need))
+}
+
+/// How many bytes a computation makes of `tx_bytes`.
+///
+/// # Errors
+/// The types cannot be computed on, or the bytes are no whole number of elements.
+pub fn rx_bytes(payload: &Payload, tx_bytes: u64) -> Result<u64, Refusal> {
+    match payload {
         Payload::Sum { sources, to, .. } => {
             let types: Option<Vec<Dtype>> = sources.iter().map(|s| dtype(s.dtype)).collect();
             let (types, to) = types.zip(dtype(*to)).ok_or(Refusal::Types)?;
             if !types.iter().chain([&to]).all(|d| compute::is_cce_dtype(*d)) {
                 return Err(Refusal::Types);
             }
-            elements(p.tx_bytes, types.iter().map(|d| d.bytes()).sum())? * to.bytes()
+            Ok(elements(tx_bytes, types.iter().map(|d| d.bytes()).sum())? * to.bytes())
         }
         Payload::Cast { from, to } => {
             let (from, to) = dtype(*from).zip(dtype(*to)).ok_or(Refusal::Types)?;
             if !compute::can_cast(from, to) {
                 return Err(Refusal::Types);
             }
-            elements(p.tx_bytes, from.bytes())? * to.bytes()
+            Ok(elements(tx_bytes, from.bytes())? * to.bytes())
         }
         Payload::Transpose { elem, dims, .. } => {
-            let count: u64 = dims.iter().fold(1, |n: u64, d| n.saturating_mul(u64::from(*d)));
-            if count.saturating_mul(u64::from(*elem)) != p.tx_bytes {
+            let count = dims.iter().fold(1, |n: u64, d| n.saturating_mul(u64::from(*d)));
+            if count.saturating_mul(u64::from(*elem)) != tx_bytes {
                 return Err(Refusal::Lengths);
             }
-            p.tx_bytes
+            Ok(tx_bytes)
         }
-    };
-    Ok((Work::Compute(Arc::new(payload)), need))
+    }
 }
 
 fn dtype(number: u8) -> Option<Dtype> {
