@@ -80,3 +80,15 @@ pub const MAX_STOPS: usize = 10_000;
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 1024;
+/// Queues of one module.
+pub const MAX_BIR_QUEUES: usize = 176;
+/// Bytes of a queue's name in a module.
+pub const MAX_QUEUE_NAME_BYTES: usize = 31;
+/// Sources of one CCE transfer.
+pub const MAX_CCE_SOURCES: usize = 16;
+/// Pairs of one descriptor's pattern.
+pub const MAX_DESCRIPTOR_PAIRS: usize = 4;
+/// Entries of one index list.
+pub const MAX_INDEX_LIST: u64 = 4096;
+/// Iterations that the verifier tries one by one where the corners of a loop do not tell all.
+pub const MAX_LOOP_PROBES: u64 = 4096;

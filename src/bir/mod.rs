@@ -7,6 +7,7 @@ pub mod layout;
 pub mod module;
 pub mod transfer;
 pub mod value;
+pub mod verify;
 pub mod walk;
 
 pub use enums::{
