@@ -3,6 +3,7 @@
 
 pub mod enums;
 pub mod expr;
+pub mod generate;
 pub mod layout;
 pub mod module;
 pub mod transfer;
