@@ -92,3 +92,5 @@ pub const MAX_DESCRIPTOR_PAIRS: usize = 4;
 pub const MAX_INDEX_LIST: u64 = 4096;
 /// Iterations that the verifier tries one by one where the corners of a loop do not tell all.
 pub const MAX_LOOP_PROBES: u64 = 4096;
+/// Changes that shrinking a module tries before it gives what it has.
+pub const MAX_SHRINK_STEPS: u64 = 20_000;

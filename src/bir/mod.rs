@@ -6,6 +6,7 @@ pub mod expr;
 pub mod generate;
 pub mod layout;
 pub mod module;
+pub mod shrink;
 pub mod transfer;
 pub mod value;
 pub mod verify;

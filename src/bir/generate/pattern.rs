@@ -77,7 +77,7 @@ fn inner(rng: &mut Rng, nums: &[u64], room: u64, repeats: bool) -> Option<(Vec<P
         let mut steps = vec![0u64; nums.len()];
         for k in (0..nums.len()).rev() {
             steps[k] = unit + pads[k];
-            unit = steps[k] * (nums[k] - 1) + unit;
+            unit += steps[k] * (nums[k] - 1);
         }
         (steps, unit)
     };
@@ -156,7 +156,8 @@ impl Storage {
         let mut nums = nums;
         let fits =
             |nums: &[u64]| nums[0] <= store.partitions && nums[1..].iter().product::<u64>() <= room;
-        if !want.exact && !(fits(&nums) && rng.chance(80)) {
+        let as_is = want.exact || (fits(&nums) && rng.chance(80));
+        if !as_is {
             nums.insert(0, 1);
         }
         if nums.is_empty() || !fits(&nums) {

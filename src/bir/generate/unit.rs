@@ -23,6 +23,25 @@ pub(super) struct Builder<'o> {
     registers: Vec<Name>,
 }
 
+/// A transfer as instructions.
+struct Made {
+    /// What sets its registers.
+    before: Vec<Inst>,
+    inst: Inst,
+    /// What changes its registers for the next iteration.
+    after: Vec<Inst>,
+    accesses: Vec<(Span, bool)>,
+}
+
+/// What a loop holds.
+struct LoopBody {
+    /// What stands before it.
+    first: Vec<Inst>,
+    body: Vec<Inst>,
+    /// The bytes of all iterations.
+    accesses: Vec<(Span, bool)>,
+}
+
 impl<'o> Builder<'o> {
     pub fn new(mut rng: Rng, options: &'o Options, storage: Storage) -> Builder<'o> {
         let order = Order::new(rng.chance(40));
@@ -119,7 +138,7 @@ impl<'o> Builder<'o> {
     }
 
     /// A transfer as instructions, with what sets its registers.
-    fn instruction(&mut self, t: Transfer) -> (Vec<Inst>, Inst, Vec<Inst>, Vec<(Span, bool)>) {
+    fn instruction(&mut self, t: Transfer) -> Made {
         let dge = self.dge(&t);
         let (queue, name) = (self.queue(dge), self.name());
         let (mut t, line) = (t, 50 + self.names);
@@ -134,13 +153,13 @@ impl<'o> Builder<'o> {
                 extra: Vec::new(),
             });
         }
-        (before, i, after, accesses)
+        Made { before, inst: i, after, accesses }
     }
 
     fn straight(&mut self) {
         let Some(t) = self.transfer(&[], false) else { return };
-        let (mut insts, i, after, accesses) = self.instruction(t);
-        insts.push(i);
+        let Made { before: mut insts, inst, after, accesses } = self.instruction(t);
+        insts.push(inst);
         insts.extend(after);
         self.add(insts, accesses);
     }
@@ -155,7 +174,7 @@ impl<'o> Builder<'o> {
     /// One or two loops around one to three transfers.
     fn nest(&mut self) {
         let axes: Vec<Axis> = (0..1 + self.rng.below(2)).map(|_| self.axis()).collect();
-        let Some((mut first, mut body, accesses)) = self.body(&axes) else { return };
+        let Some(LoopBody { mut first, mut body, accesses }) = self.body(&axes) else { return };
         for a in axes.iter().rev() {
             // The end lies anywhere before the value after the last.
             let end = a.lb + a.stride * (a.trips as i64 - 1) + self.rng.range(1, a.stride);
@@ -171,20 +190,20 @@ impl<'o> Builder<'o> {
         self.add(first, accesses);
     }
 
-    /// What stands before a loop, what in it, and the bytes of all iterations.
-    fn body(&mut self, axes: &[Axis]) -> Option<(Vec<Inst>, Vec<Inst>, Vec<(Span, bool)>)> {
+    /// One to three transfers of a loop.
+    fn body(&mut self, axes: &[Axis]) -> Option<LoopBody> {
         let (mut first, mut body, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..1 + self.rng.below(3) {
             let Some(t) = self.transfer(axes, false) else { continue };
-            let (before, i, after, accesses) = self.instruction(t);
+            let Made { before, inst, after, accesses } = self.instruction(t);
             // A register that moves is set where the innermost loop begins.
             if after.is_empty() || axes.len() == 1 {
                 first.extend(before);
-                body.push(i);
+                body.push(inst);
                 body.extend(after);
             } else {
                 body.extend(before);
-                body.push(i);
+                body.push(inst);
             }
             all.extend(accesses);
         }
@@ -193,7 +212,7 @@ impl<'o> Builder<'o> {
             body.push(trigger);
             all.extend(accesses);
         }
-        (!body.is_empty()).then_some((first, body, all))
+        (!body.is_empty()).then_some(LoopBody { first, body, accesses: all })
     }
 
     fn blocks(&mut self, axis: &str, body: Vec<Inst>) -> Vec<Block> {
@@ -210,7 +229,8 @@ impl<'o> Builder<'o> {
     /// A loop whose end is in a register.
     fn dynamic_loop(&mut self) {
         let a = self.axis();
-        let Some((mut first, body, accesses)) = self.body(std::slice::from_ref(&a)) else {
+        let made = self.body(std::slice::from_ref(&a));
+        let Some(LoopBody { mut first, body, accesses }) = made else {
             return;
         };
         let register = self.register();
