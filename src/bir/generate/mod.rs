@@ -16,6 +16,8 @@ mod transfer;
 mod unit;
 
 #[cfg(test)]
+mod race_tests;
+#[cfg(test)]
 mod tests;
 
 use super::{Arch, Inst, Module, Name, Pos};
