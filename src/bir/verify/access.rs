@@ -15,6 +15,9 @@ use crate::bir::{
 use crate::diag::Severity;
 use crate::limits::MAX_LOOP_PROBES;
 
+/// Axes of an iteration that a message names.
+const NAMED_AXES: usize = 8;
+
 pub(super) fn check(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
     // Opaque instructions are judged by what they do to memory only: what else is strange about
     // their operands is theirs.
@@ -329,8 +332,10 @@ impl Probe<'_> {
 
     fn in_iteration(&self, mut f: Finding, values: &[(Name, i64)]) -> Finding {
         if !values.is_empty() {
-            let text: Vec<String> = values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-            f.diag.message += &format!(" (first in the iteration {})", text.join(", "));
+            let shown = values.iter().take(NAMED_AXES).map(|(n, v)| format!("{n} = {v}"));
+            let text = shown.collect::<Vec<_>>().join(", ");
+            let more = if values.len() > NAMED_AXES { ", .." } else { "" };
+            f.diag.message += &format!(" (first in the iteration {text}{more})");
         }
         f
     }
