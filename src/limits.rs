@@ -72,6 +72,10 @@ pub const MAX_EXPR_DEPTH: usize = 128;
 pub const MAX_SCRIPT_COMMANDS: usize = 1 << 20;
 /// Nesting of `source` in scripts.
 pub const MAX_SOURCE_DEPTH: usize = 32;
+/// Bytes of a module as a file; spans in it are 32-bit.
+pub const MAX_BIR_BYTES: u64 = 1 << 29;
+/// Nesting of a module's JSON. A loop in a loop is four deeper.
+pub const MAX_BIR_DEPTH: usize = 256;
 /// Bytes that `x` or the memory pane may show at once.
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
