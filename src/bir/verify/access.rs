@@ -10,7 +10,8 @@
 use super::flow::{self, Range, Scope};
 use super::{Cx, access_grid, dynamic, shape_text};
 use crate::bir::{
-    At, Dtype, Expr, Finding, Inst, Name, Opcode, Pair, Part, Pattern, PlaceError, Placed,
+    At, Dtype, Expr, Finding, Inst, Name, Opcode, Operand, Pair, Pattern, PlaceError, Placed,
+    Reference,
 };
 use crate::diag::Severity;
 use crate::limits::MAX_LOOP_PROBES;
@@ -41,14 +42,26 @@ pub(super) fn check(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
             push(cx, strict || f.diag.code == "B044", f);
         }
     }
-    for o in inst.ins.iter().chain(&inst.outs) {
-        if let Some(p) = o.as_pattern()
-            && let Some(crate::bir::Reference::Index { list, .. }) = &p.reference
-            && let Some(inner) = list.as_pattern()
+    for (part, o) in dynamic::operands(inst) {
+        if let Some(Reference::Index { list, element, .. }) =
+            o.as_pattern().and_then(|p| p.reference.as_ref())
         {
-            let at = At::Inst(inst.pos, Part::Whole);
-            resolves(cx, strict, &at, inner);
+            reference(cx, &At::Inst(inst.pos, part), scope, list, *element);
         }
+    }
+}
+
+/// The list that a reference takes its index from.
+fn reference(cx: &mut Cx<'_>, at: &At, scope: &Scope, list: &Operand, element: u64) {
+    let (Some(p), Some(dtype)) = (list.as_pattern(), list.dtype) else { return };
+    if p.count().is_some_and(|n| element >= n) {
+        let text = format!("a reference to entry {element} of a list of {}", shape_text(p));
+        cx.push(Finding::new("B058", at.clone(), text));
+    }
+    if resolves(cx, true, at, p)
+        && let Some(f) = (Probe { layout: cx.layout, pattern: p, dtype }).judge(at, scope)
+    {
+        cx.push(f);
     }
 }
 
@@ -167,8 +180,8 @@ impl Probe<'_> {
     fn judge_dynamic(&self, at: &At) -> Option<Finding> {
         let p = self.pattern;
         let loc = self.layout.of(p).ok()?;
-        let vector = p.index_arg().is_some()
-            || matches!(p.reference, Some(crate::bir::Reference::Index { .. }));
+        let vector =
+            p.index_arg().is_some() || matches!(p.reference, Some(Reference::Index { .. }));
         let first = p.pairs.first().filter(|f| f.num > 1 && loc.space.has_partitions());
         let pitch = loc.pitch / self.dtype.bytes();
         if let Some(first) = first

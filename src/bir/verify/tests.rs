@@ -387,6 +387,25 @@ fn dynamic_addresses() {
     one("L053", &m);
 }
 
+#[test]
+fn references_of_descriptors() {
+    let refer = |element, offset| {
+        let mut m = base();
+        change_descriptor(&mut m, |d| {
+            d.ins[0].as_pattern_mut().unwrap().reference = Some(Reference::Index {
+                list: Box::new(op(Dtype::I32, "i", offset, &[(1, 4)])),
+                element,
+                scale: 8,
+                max_index: None,
+            });
+        });
+        m
+    };
+    assert_eq!(run(&refer(3, 0)), []);
+    one("B058", &refer(4, 0));
+    one("B044", &refer(3, 1));
+}
+
 fn change_block(m: &mut Module, f: impl FnOnce(&mut Inst)) {
     f(Arc::make_mut(&mut m.queues[0].blocks[0].insts[0]));
 }
