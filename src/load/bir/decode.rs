@@ -11,7 +11,7 @@ use crate::bir::{
     StorageKind, TensorKind, Value,
 };
 use crate::limits::MAX_DIAGNOSTICS;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What decoding has at hand.
@@ -365,8 +365,23 @@ impl Decoder {
 
     /// An array of blocks.
     pub fn blocks(&mut self, v: Json<'_>) -> Vec<Block> {
-        let items = self.list(v, "`blocks`");
-        items.filter_map(|b| self.block(b)).collect()
+        let mut names: HashMap<Name, Span> = HashMap::new();
+        let mut blocks = Vec::new();
+        for b in self.list(v, "`blocks`") {
+            let Some(block) = self.block(b) else { continue };
+            // Blocks are named among those that they stand with.
+            if let (Some(name), Some(v)) = (&block.name, b.get("name")) {
+                if let Some(first) = names.get(name).copied() {
+                    let why = format!("a second block named `{name}`");
+                    self.faults
+                        .push(Fault::new("B030", v.span(), why).label(first, "the first one"));
+                } else {
+                    names.insert(name.clone(), v.span());
+                }
+            }
+            blocks.push(block);
+        }
+        blocks
     }
 
     fn block(&mut self, v: Json<'_>) -> Option<Block> {

@@ -4,7 +4,7 @@
 use super::spans::{Named, Spans};
 use crate::bir::{
     At, Block, Body, Expr, Finding, Function, Inst, Module, Name, Operand, OperandKind, Part,
-    Pattern, Queue, Reference, StorageKind,
+    Pattern, Queue, Reference, StorageKind, Trigger,
 };
 use crate::diag::Diagnostic;
 use crate::limits::MAX_DIAGNOSTICS;
@@ -127,13 +127,7 @@ impl<'m> Checker<'m> {
             Body::Dma(d) => {
                 self.queue(i, d.queue.as_deref());
             }
-            Body::Trigger(t) => {
-                if self.queue(i, t.queue.as_deref()) {
-                    for name in &t.dma_blocks {
-                        self.dma_block(i, t.queue.as_deref(), name);
-                    }
-                }
-            }
+            Body::Trigger(t) => self.trigger(i, t),
             Body::Branch(b) => {
                 let targets = [("on_true", &b.on_true), ("on_false", &b.on_false)];
                 for (key, target) in targets {
@@ -162,6 +156,14 @@ impl<'m> Checker<'m> {
         self.axes.pop();
     }
 
+    fn trigger(&mut self, i: &Inst, t: &Trigger) {
+        if self.queue(i, t.queue.as_deref()) {
+            for name in &t.dma_blocks {
+                self.dma_block(i, t.queue.as_deref(), name);
+            }
+        }
+    }
+
     /// Whether the queue is one whose blocks are known.
     fn queue(&mut self, i: &Inst, name: Option<&str>) -> bool {
         // Files of the front end list no queues.
@@ -182,12 +184,11 @@ impl<'m> Checker<'m> {
             None => self.names.queues.values().any(|b| b.contains(name)),
         };
         if !found {
-            let place =
-                queue.map_or("no queue".to_owned(), |q| format!("the queue `{q}` does not"));
-            let why = match queue {
-                Some(_) => format!("`{}` triggers the block `{name}`, which {place} have", i.name),
-                None => format!("`{}` triggers the block `{name}`, which {place} has", i.name),
+            let who = match queue {
+                Some(q) => format!("the queue `{q}` does not have"),
+                None => "no queue has".to_owned(),
             };
+            let why = format!("`{}` triggers the block `{name}`, which {who}", i.name);
             self.say("B023", i, Part::Key("dma_blocks"), why);
         }
     }
@@ -282,9 +283,6 @@ fn repeated(m: &Module, spans: &Spans, out: &mut Vec<Diagnostic>) {
     for q in &m.queues {
         dma_blocks(q, spans, out);
     }
-    for f in &m.functions {
-        block_names(&f.blocks, spans, out);
-    }
 }
 
 fn twice(place: crate::diag::Place, what: &str, name: &str) -> Diagnostic {
@@ -302,22 +300,5 @@ fn dma_blocks(q: &Queue, spans: &Spans, out: &mut Vec<Diagnostic>) {
             let d = twice(at(b), &format!("block of the queue `{}`", q.name), &b.name);
             out.push(d.label(at(first), "the first one"));
         }
-    }
-}
-
-/// Blocks are named among those that they stand with.
-fn block_names(blocks: &[Block], spans: &Spans, out: &mut Vec<Diagnostic>) {
-    let mut seen: HashSet<&Name> = HashSet::new();
-    for name in blocks.iter().filter_map(|b| b.name.as_ref()) {
-        if !seen.insert(name) && out.len() < MAX_DIAGNOSTICS {
-            // Equal names elsewhere are fine, so that the second place may be another one's:
-            // blocks that share a list are shown by the last of that name.
-            let places = spans.all(Named::Block, name);
-            let place = places.last().map(|s| spans.origin.place(*s)).unwrap_or_default();
-            out.push(twice(place, "block", name));
-        }
-    }
-    for i in blocks.iter().flat_map(|b| &b.insts) {
-        block_names(i.blocks(), spans, out);
     }
 }

@@ -26,8 +26,10 @@ impl Span {
 /// Something wrong with a text, before line and column are known.
 #[derive(Debug, Clone)]
 pub struct Fault {
+    /// Its code.
+    pub code: &'static str,
     /// What.
-    pub diag: Diagnostic,
+    pub message: String,
     /// Where.
     pub at: Span,
     /// Where else, and why that matters.
@@ -37,20 +39,13 @@ pub struct Fault {
 impl Fault {
     /// With the severity that its code has.
     pub fn new(code: &'static str, at: Span, message: impl Into<String>) -> Fault {
-        Fault { diag: Diagnostic::new(code, message), at, labels: Vec::new() }
+        Fault { code, message: message.into(), at, labels: Vec::new() }
     }
 
     /// With a further place.
     #[must_use]
     pub fn label(mut self, at: Span, why: impl Into<String>) -> Fault {
         self.labels.push((at, why.into()));
-        self
-    }
-
-    /// With advice.
-    #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Fault {
-        self.diag = self.diag.help(help);
         self
     }
 }
@@ -107,6 +102,8 @@ pub struct Mapped {
     pub json: u32,
     /// What it was made of.
     pub text: Span,
+    /// Whether it is that text, byte for byte.
+    pub verbatim: bool,
 }
 
 /// A file that spans point into.
@@ -125,7 +122,12 @@ impl Origin {
     pub fn source(&self, span: Span) -> Span {
         let Some(map) = &self.map else { return span };
         let at = map.partition_point(|m| m.json <= span.start).saturating_sub(1);
-        map.get(at).map_or(Span::default(), |m| m.text)
+        let Some(m) = map.get(at) else { return Span::default() };
+        let (from, to) = (span.start.saturating_sub(m.json), span.end.saturating_sub(m.json));
+        if m.verbatim && m.text.start + to <= m.text.end {
+            return Span { start: m.text.start + from, end: m.text.start + to };
+        }
+        m.text
     }
 
     /// The place of a span.
@@ -135,7 +137,7 @@ impl Origin {
 
     /// A fault as a diagnostic.
     pub fn diagnostic(&self, fault: Fault) -> Diagnostic {
-        let mut d = fault.diag.at(self.place(fault.at));
+        let mut d = Diagnostic::new(fault.code, fault.message).at(self.place(fault.at));
         for (at, why) in fault.labels {
             d = d.label(self.place(at), why);
         }
