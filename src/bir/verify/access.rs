@@ -153,7 +153,9 @@ impl Probe<'_> {
             return Some(self.report(at, base, e, &[]));
         };
         let (mut c, mut coefs) = (base, Vec::new());
-        if affine(e, 1, &mut c, &mut coefs).is_none() {
+        let small = |n: &i128| i64::try_from(*n).is_ok();
+        let fits = affine(e, 1, &mut c, &mut coefs).is_some();
+        if !fits || !small(&c) || !coefs.iter().all(|a| small(&a.1)) {
             return self.judge_computed(at, scope, e);
         }
         // In the order of the loops, outermost first, so that the first iteration is found.
@@ -162,7 +164,7 @@ impl Probe<'_> {
             let Some((name, coef)) = coefs.iter().find(|a| a.0 == range.name) else { continue };
             // A bound that is known only at run time: so is the address.
             let (lb, stride, trips) = range.values?;
-            c += coef * i128::from(lb);
+            c = c.saturating_add(coef * i128::from(lb));
             let step = coef * i128::from(stride);
             axes.push(Axis { name: name.clone(), lb, stride, step, trips });
         }
@@ -194,9 +196,9 @@ impl Probe<'_> {
         if loc.space.has_partitions() || vector {
             return None;
         }
-        let down: i128 =
-            p.pairs.iter().map(|p| (i128::from(p.step) * i128::from(p.num - 1)).min(0)).sum();
-        let e = self.walk(&p.pairs, -down).err()?;
+        let reach = p.pairs.iter().map(|p| i128::from(p.step) * i128::from(p.num - 1));
+        let down = reach.fold(0i128, |down, r| down.saturating_add(r.min(0)));
+        let e = self.walk(&p.pairs, down.saturating_neg()).err()?;
         let text = format!("no offset keeps {} inside `{}`: {e}", shape_text(p), loc.name);
         Some(Finding::new("B044", at.clone(), text))
     }
@@ -318,8 +320,10 @@ impl Probe<'_> {
         let (first, last) = (at % unit, pitch - unit + at % unit);
         let inner = self.pattern.pairs.iter().skip(1);
         let reach = inner.map(|p| i128::from(p.step) * i128::from(p.num - 1));
-        let (down, up) = reach.fold((0, 0), |(d, u), r: i128| (d + r.min(0), u + r.max(0)));
-        first + down < 0 || last + up >= pitch
+        let (down, up) = reach.fold((0i128, 0i128), |(d, u), r: i128| {
+            (d.saturating_add(r.min(0)), u.saturating_add(r.max(0)))
+        });
+        first.saturating_add(down) < 0 || last.saturating_add(up) >= pitch
     }
 
     /// Counters of the first element outside, and why it is.

@@ -57,6 +57,8 @@ mod place;
 mod queue;
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;
 
 pub use explain::{access_grid, shape_text};
