@@ -6,9 +6,10 @@ mod golden_support;
 
 use dmadbg::bir::Layout;
 use dmadbg::bir::verify::{has_errors, verify};
-use dmadbg::load::bir::read_json;
+use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json};
 use golden_support::{Compared, golden};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// What is found in each wrong module: codes of the verifier; `load` where it cannot be read,
 /// `run` where only its run is wrong, `lower` where only its lowering is refused.
@@ -91,4 +92,111 @@ fn recorded_modules_are_judged_as_they_should_be() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(WRONG.iter().all(|w| names.iter().any(|n| n == w.0)), "a file of the table is gone");
     compared.finish("modules with the verifier");
+}
+
+/// Samples that are sound, and those with an error that users make.
+const SAMPLES: [(&str, &[&str]); 2] = [
+    (
+        "sample-programs",
+        &[
+            "cce-add",
+            "copy",
+            "gather",
+            "loop",
+            "lowered-loop",
+            "replicate",
+            "ring-depth",
+            "scalar-offset",
+            "semaphores",
+            "strided-load",
+            "transpose",
+        ],
+    ),
+    (
+        "sample-programs/errors",
+        &[
+            "cce-sources",
+            "dge-disabled",
+            "element-counts",
+            "invalid-offset",
+            "last-iteration",
+            "too-many-queues",
+            "transpose-3d",
+            "transpose-sb-to-sb",
+        ],
+    ),
+];
+
+fn samples(folder: &str) -> Vec<(String, String)> {
+    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut all: Vec<(String, String)> = std::fs::read_dir(root)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "bir"))
+        .map(|p| {
+            let name = p.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(p).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Line, severity with code, and message of everything that is found in a text.
+fn findings(name: &str, text: &str) -> Vec<(u64, String, String)> {
+    let loaded = read_text(name, text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+    assert_eq!(loaded.warnings, [], "{name}");
+    let found = verify(&loaded.module, &Layout::new(&loaded.module));
+    let mut all: Vec<(u64, String, String)> = found
+        .into_iter()
+        .map(|f| {
+            let line = loaded.spans.place(&f.at.unwrap()).line.unwrap();
+            (line, format!("{}[{}]", f.diag.severity, f.diag.code), f.diag.message)
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// What comments say must be found on their line.
+fn expected(text: &str) -> Vec<(u64, String, String)> {
+    let mut all = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        for what in ["error[", "warning["] {
+            if let Some((_, rest)) = line.split_once(&format!("; {what}")) {
+                let (code, message) = rest.split_once("]: ").unwrap();
+                all.push((n as u64 + 1, format!("{what}{code}]"), message.to_owned()));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn samples_say_what_they_teach_and_get_what_they_say() {
+    for (folder, names) in SAMPLES {
+        let all = samples(folder);
+        assert_eq!(all.iter().map(|s| s.0.as_str()).collect::<Vec<_>>(), names);
+        for (name, text) in all {
+            let second = text.lines().nth(1).unwrap();
+            assert!(second.starts_with("; "), "{name} says what it teaches");
+            let want = expected(&text);
+            assert_eq!(want.is_empty(), folder == "sample-programs", "{name}");
+            assert_eq!(findings(&name, &text), want, "{name}");
+        }
+    }
+}
+
+#[test]
+fn samples_are_the_same_as_json_and_as_text() {
+    for (name, text) in SAMPLES.iter().flat_map(|s| samples(s.0)) {
+        let json = text_to_json(&name, &text).unwrap();
+        let again = json_to_text(&name, json.as_bytes()).unwrap();
+        assert_eq!(text_to_json(&name, &again).unwrap(), json, "{name}");
+        let module = |m: Result<dmadbg::load::bir::Loaded, _>| m.unwrap().module;
+        let from_json = module(read_json(&name, json.as_bytes()));
+        assert_eq!(from_json, module(read_text(&name, &text)), "{name}");
+        assert_eq!(from_json, module(read_text(&name, &again)), "{name}");
+    }
 }

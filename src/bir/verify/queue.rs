@@ -28,10 +28,10 @@ impl<'a> Index<'a> {
 
 pub(super) fn check(cx: &mut Cx<'_>) {
     let module = cx.module;
-    if module.queues.len() > MAX_BIR_QUEUES {
+    if let Some(first) = module.queues.get(MAX_BIR_QUEUES) {
         let text =
             format!("{} queues; a program has at most {MAX_BIR_QUEUES}", module.queues.len());
-        cx.push(Finding::new("B060", At::Module("queues"), text));
+        cx.push(Finding::new("B060", At::Queue(first.name.clone()), text));
     }
     let mut names = HashSet::new();
     for q in &module.queues {
