@@ -108,7 +108,6 @@ impl Parser<'_> {
     ) -> Result<Node, Stop> {
         let from = self.at;
         self.expect("(")?;
-        self.nest += 1;
         let mut items = Vec::new();
         if !self.sign(")") {
             loop {
@@ -122,7 +121,6 @@ impl Parser<'_> {
                 }
             }
         }
-        self.nest -= 1;
         Ok(Node { span: self.span(from), val: Val::Arr(items) })
     }
 
@@ -231,7 +229,7 @@ impl Parser<'_> {
         }
         self.dtype(&mut m)?;
         self.suffix(&mut m)?;
-        if let Some(x) = m.iter().find(|x| x.key.starts_with('!')) {
+        if let Some(x) = m.iter().find(|x| matches!(x.node.val, Val::Absent)) {
             return self.fail("B034", x.at, "nothing is implied here that could be absent");
         }
         Ok(Node { span: self.span(from), val: Val::Obj(m) })
@@ -293,7 +291,7 @@ impl Parser<'_> {
                 self.imply(here.start as usize, &mut m, "memsetref", &format!("{name}_set"))
             }
             _ => {
-                if let Some(x) = m.iter().find(|x| x.key.starts_with('!')) {
+                if let Some(x) = m.iter().find(|x| matches!(x.node.val, Val::Absent)) {
                     return self.fail("B034", x.at, "nothing is implied here that could be absent");
                 }
             }

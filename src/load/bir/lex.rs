@@ -47,7 +47,7 @@ pub fn quoted(i: &str) -> IResult<&str, &str> {
     Err(wrong())
 }
 
-/// A JSON value up to where its brackets close; what is inside is judged later.
+/// A JSON value on one line, up to where its brackets close; what is inside is judged later.
 pub fn json(i: &str) -> IResult<&str, &str> {
     alt((number, recognize(quoted), brackets, literal)).parse(i)
 }
@@ -73,7 +73,8 @@ fn brackets(i: &str) -> IResult<&str, &str> {
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
         match c {
             '[' | '{' => depth += 1,
-            ']' | '}' => depth -= 1,
+            ']' | '}' if depth > 0 => depth -= 1,
+            '\n' => return Err(wrong()),
             _ if depth == 0 => return Err(wrong()),
             _ => {}
         }

@@ -4,6 +4,9 @@
 //! [`resolve`] looks up its names; [`spans`] remembers where everything stands. What the keys
 //! mean is in `docs/bir.md`, the text form in `docs/bir-text.md`.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+pub(crate) mod arbitrary;
 mod clause;
 mod decode;
 mod inst;
@@ -16,12 +19,14 @@ mod print;
 pub mod resolve;
 pub mod spans;
 pub mod tape;
+mod write;
 
-use crate::bir::{Extra, Module};
+use crate::bir::{Extra, Module, Pos};
 use crate::diag::{Diagnostic, Severity};
 use decode::Decoder;
 use print::Printer;
 use spans::{Fault, Lines, Origin};
+use std::collections::HashMap;
 use tape::{Json, Tape};
 
 pub use parse::HEADER;
@@ -100,6 +105,48 @@ pub fn text_to_json(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
     Ok(json::pretty(&tape.root().to_value()))
 }
 
+/// A module as JSON: names rather than numbers, defaults left out, unknown keys kept.
+pub fn write_json(module: &Module) -> String {
+    json::pretty(&write::module(module))
+}
+
+/// A module as text, and where its instructions are in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Lines, from 1, on which instructions begin, ascending, with the instruction of the
+    /// loaded module that each shows. A position stands on several lines where a pass made
+    /// several instructions of one.
+    pub lines: Vec<(usize, Pos)>,
+}
+
+/// A module as `.bir` text.
+pub fn write_text(module: &Module) -> Printed {
+    let json = write_json(module);
+    let Ok(tape) = Tape::read(json.as_bytes()) else {
+        // Only a module that nests deeper than any that can be read.
+        return Printed { text: String::new(), lines: Vec::new() };
+    };
+    let mut printer = Printer::new();
+    printer.file(tape.root(), None);
+    // Decoding counts instructions in the order in which a module visits them.
+    let mut decoder = Decoder::new(Spans::new(Origin::default(), tape.root().span()));
+    decoder.module(tape.root());
+    let lines: HashMap<u32, usize> = printer.insts.into_iter().collect();
+    let mut shown = Vec::new();
+    let mut n = 0;
+    module.visit(&mut |i| {
+        let at = decoder.spans.json_start(Pos(n));
+        n += 1;
+        if let Some(line) = at.and_then(|at| lines.get(&at)) {
+            shown.push((*line, i.pos));
+        }
+    });
+    shown.sort_by_key(|(line, _)| *line);
+    Printed { text: printer.out, lines: shown }
+}
+
 fn read(origin: Origin, json: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
     let tape = match Tape::read(json) {
         Ok(tape) => tape,
@@ -139,3 +186,7 @@ fn wrapped(root: Json<'_>) -> Option<Json<'_>> {
 fn said(origin: &Origin, faults: Vec<Fault>) -> Vec<Diagnostic> {
     faults.into_iter().map(|f| origin.diagnostic(f)).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

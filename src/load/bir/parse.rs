@@ -6,7 +6,7 @@
 
 use super::json::quote;
 use super::lex;
-use super::print::LITERALS;
+use super::print::{LITERALS, STATEMENTS};
 use super::spans::{Fault, Mapped, Span};
 use super::tape::unescape;
 use crate::limits::{MAX_BIR_BYTES, MAX_BIR_DEPTH, MAX_DIAGNOSTICS};
@@ -30,6 +30,8 @@ pub(super) enum Val {
     Lit(String),
     Obj(Vec<Member>),
     Arr(Vec<Node>),
+    /// The key is not there although the statement would imply it.
+    Absent,
 }
 
 #[derive(Debug)]
@@ -69,8 +71,6 @@ enum Context {
 pub(super) struct Parser<'a> {
     pub text: &'a str,
     pub at: usize,
-    /// Brackets around: line ends are blanks inside of them.
-    pub nest: u32,
     pub depth: usize,
     pub faults: Vec<Fault>,
 }
@@ -82,7 +82,7 @@ pub(super) fn parse(text: &str) -> Result<Text, Vec<Fault>> {
         return Err(vec![Fault::new("B015", Span::default(), why)]);
     }
     let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut p = Parser { text, at, nest: 0, depth: 0, faults: Vec::new() };
+    let mut p = Parser { text, at, depth: 0, faults: Vec::new() };
     let root = p.file();
     if !p.faults.is_empty() {
         return Err(p.faults);
@@ -104,6 +104,7 @@ impl Text {
         match &node.val {
             Val::Raw => self.json.push_str(text.get(node.span.range()).unwrap_or_default()),
             Val::Lit(json) => self.json.push_str(json),
+            Val::Absent => {}
             Val::Arr(items) => {
                 self.json.push('[');
                 for (n, item) in items.iter().enumerate() {
@@ -177,8 +178,17 @@ impl<'a> Parser<'a> {
         Some((out, self.span(from)))
     }
 
-    /// Passes over blanks and comments, inside brackets over line ends as well.
+    /// Passes over blanks and a comment: what a line can end with.
     pub fn blank(&mut self) {
+        self.pass(false);
+    }
+
+    /// Passes over blank lines.
+    fn lines(&mut self) {
+        self.pass(true);
+    }
+
+    fn pass(&mut self, lines: bool) {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
@@ -187,7 +197,7 @@ impl<'a> Parser<'a> {
                     let end = comment.find('\n').unwrap_or(comment.len());
                     comment.get(end..).unwrap_or_default()
                 }
-                None if self.nest > 0 => trimmed.strip_prefix('\n').unwrap_or(trimmed),
+                None if lines => trimmed.strip_prefix('\n').unwrap_or(trimmed),
                 None => trimmed,
             };
             if trimmed.len() == rest.len() {
@@ -195,13 +205,6 @@ impl<'a> Parser<'a> {
             }
             self.at = self.text.len() - trimmed.len();
         }
-    }
-
-    /// Passes over blank lines.
-    fn lines(&mut self) {
-        self.nest += 1;
-        self.blank();
-        self.nest -= 1;
     }
 
     /// Whether `sign` stands here; it is then passed over.
@@ -263,7 +266,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Some('[' | '{') => {
                 let at = Span { start: self.at as u32, end: self.at as u32 + 1 };
-                self.fail("B035", at, "this bracket has no end")
+                self.fail("B035", at, "this bracket has no end on its line")
             }
             Some('"') => {
                 let at = Span { start: self.at as u32, end: self.at as u32 + 1 };
@@ -305,7 +308,6 @@ impl<'a> Parser<'a> {
             }
         });
         if head.is_err() {
-            self.nest = 0;
             let line = self.rest().split('\n').next().unwrap_or_default();
             let code = line.split(" ;").next().unwrap_or_default().trim_end();
             if !code.ends_with('{') {
@@ -444,7 +446,9 @@ impl<'a> Parser<'a> {
                     }
                     block = Some(self.block());
                 }
-                _ if block.is_some() && (!word.is_empty() || self.peek() == Some('%')) => {
+                _ if block.is_some()
+                    && (self.peek() == Some('%') || word == "inst" || is_opcode(word)) =>
+                {
                     let inst = self.inst();
                     if let Some(b) = &mut block {
                         b.insts.push(inst);
@@ -570,21 +574,22 @@ impl<'a> Parser<'a> {
     pub fn absent(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
         if self.sign("!") {
             let (key, node) = self.name("a key")?;
+            let at = node.span;
             // Taken out again by `imply`.
-            m.push(Member { key: format!("!{key}"), at: node.span, node });
+            m.push(Member { key, at, node: Node { span: at, val: Val::Absent } });
         }
         Ok(())
     }
 
     /// Gives a key the value that the statement implies, unless it was given or denied.
     pub fn imply(&mut self, from: usize, m: &mut Vec<Member>, key: &str, value: &str) {
-        let denied = format!("!{key}");
-        let given = m.iter().any(|x| x.key == key || x.key == denied);
-        if let Some(other) = m.iter().find(|x| x.key.starts_with('!') && x.key != denied) {
+        let absent = |x: &Member| matches!(x.node.val, Val::Absent);
+        let given = m.iter().any(|x| x.key == key);
+        if let Some(other) = m.iter().find(|x| absent(x) && x.key != key) {
             let (at, why) = (other.at, format!("only `!{key}` may stand here"));
             let _: Result<(), Stop> = self.fail("B034", at, why);
         }
-        m.retain(|x| x.key != denied);
+        m.retain(|x| !absent(x));
         if !given {
             let at = self.span(from);
             let at = Span { start: at.start, end: at.start + 1 };
@@ -626,6 +631,10 @@ impl<'a> Parser<'a> {
     fn finish(&self, from: usize, m: Vec<Member>) -> Node {
         Node { span: self.span(from), val: Val::Obj(m) }
     }
+}
+
+fn is_opcode(word: &str) -> bool {
+    !word.is_empty() && !STATEMENTS.contains(&word)
 }
 
 struct Block {

@@ -16,8 +16,9 @@ pub(super) fn is_bare(text: &str) -> bool {
 
 /// Words that are values of their own and never strings without quotes.
 pub(super) const LITERALS: [&str; 3] = ["true", "false", "null"];
-/// Opcodes that must be spelled out, since their word begins another statement.
-pub(super) const STATEMENTS: [&str; 2] = ["block", "inst"];
+/// Words that begin statements other than instructions; as opcodes they are spelled out.
+pub(super) const STATEMENTS: [&str; 8] =
+    ["block", "inst", "func", "queue", "set", "register", "location", "around"];
 /// Words that begin a clause of an instruction and are no engine.
 pub(super) const CLAUSES: [&str; 2] = ["for", "at"];
 /// Keys of an instruction that are printed in front of its operands, in this order.
