@@ -5,8 +5,9 @@
 mod golden_support;
 
 use dmadbg::bir::Layout;
+use dmadbg::bir::generate::{Options, module};
 use dmadbg::bir::verify::{has_errors, verify};
-use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json};
+use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_json, write_text};
 use golden_support::{Compared, golden};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -198,5 +199,16 @@ fn samples_are_the_same_as_json_and_as_text() {
         let from_json = module(read_json(&name, json.as_bytes()));
         assert_eq!(from_json, module(read_text(&name, &text)), "{name}");
         assert_eq!(from_json, module(read_text(&name, &again)), "{name}");
+    }
+}
+
+#[test]
+fn generated_modules_are_written_and_read_as_they_are() {
+    for seed in 0..300 {
+        let m = module(seed, &Options::default()).module;
+        let json = read_json("m.json", write_json(&m).as_bytes()).unwrap();
+        assert_eq!((json.module, json.warnings), (m.clone(), vec![]), "seed {seed}");
+        let text = read_text("m.bir", &write_text(&m).text).unwrap();
+        assert_eq!((text.module, text.warnings), (m, vec![]), "seed {seed}");
     }
 }
