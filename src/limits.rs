@@ -80,3 +80,5 @@ pub const MAX_STOPS: usize = 10_000;
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 1024;
+/// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
+pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
