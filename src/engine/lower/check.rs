@@ -7,8 +7,7 @@ use super::options::{MAX_CCE_SOURCES, MAX_QUEUES, ring_depth};
 use super::route::classify;
 use super::split::descriptors;
 use crate::bir::{
-    AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern,
-    TransposeOp,
+    AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern, TransposeOp,
 };
 
 /// Runs the stage.

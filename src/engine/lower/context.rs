@@ -3,8 +3,8 @@
 
 use super::options::Options;
 use crate::bir::{
-    Allocation, Arch, At, Dtype, Finding, Function, Layout, Location, Module, Name, Operand, Part, Pos,
-    Space, StorageKind, TensorKind,
+    Allocation, Arch, At, Dtype, Finding, Function, Layout, Location, Module, Name, Operand, Part,
+    Pos, Space, StorageKind, TensorKind,
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_DIAGNOSTICS, MAX_LOWERED_INSTS};
@@ -75,7 +75,8 @@ impl Context<'_> {
     fn push(&mut self, finding: Finding) {
         // An error is never lost behind remarks.
         let error = finding.diag.severity == Severity::Error;
-        if self.findings.len() < MAX_DIAGNOSTICS || (error && self.findings.len() < 2 * MAX_DIAGNOSTICS)
+        if self.findings.len() < MAX_DIAGNOSTICS
+            || (error && self.findings.len() < 2 * MAX_DIAGNOSTICS)
         {
             self.findings.push(finding);
         }
@@ -104,7 +105,8 @@ impl Context<'_> {
                 Ok(())
             }
             None => {
-                let text = format!("lowering it would make more than {MAX_LOWERED_INSTS} instructions");
+                let text =
+                    format!("lowering it would make more than {MAX_LOWERED_INSTS} instructions");
                 Err(("L024", Part::Whole, text))
             }
         }
@@ -152,15 +154,18 @@ impl Context<'_> {
             tensor_id: Some(0),
             extra: Vec::new(),
         };
-        self.allocate(function, Allocation {
-            storage: StorageKind::Memory,
-            name: format!("{name}_set").into(),
-            dtype: Some(Dtype::U8),
-            kind: Some(TensorKind::Internal),
-            shape: vec![bytes],
-            locations: vec![location],
-            extra: Vec::new(),
-        });
+        self.allocate(
+            function,
+            Allocation {
+                storage: StorageKind::Memory,
+                name: format!("{name}_set").into(),
+                dtype: Some(Dtype::U8),
+                kind: Some(TensorKind::Internal),
+                shape: vec![bytes],
+                locations: vec![location],
+                extra: Vec::new(),
+            },
+        );
         let text = format!("its data goes through `{name}` ({bytes} bytes), added to the program");
         self.say("L023", pos, Part::Whole, text);
         Ok(name)
@@ -204,9 +209,9 @@ impl Context<'_> {
 
 /// The first byte of the arena of internal DRAM behind all locations in it.
 fn arena_end(module: &Module) -> u64 {
-    let internal = module.locations().filter(|(set, l)| {
-        l.space.is_dram() && !set.kind.is_some_and(TensorKind::is_external)
-    });
+    let internal = module
+        .locations()
+        .filter(|(set, l)| l.space.is_dram() && !set.kind.is_some_and(TensorKind::is_external));
     let end = |l: &Location| {
         let bytes = l.dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
         bytes.and_then(|b| b.checked_add(l.addr)).unwrap_or(u64::MAX)

@@ -195,7 +195,8 @@ mod tests {
     #[test]
     fn whole_rows_come_before_parts_of_rows() {
         let g = Grid::new(&pairs(&[(100, 5), (1, 10)]), false, None).unwrap();
-        let lens = |cap| walk(std::slice::from_ref(&g), cap).iter().map(|p| p.1).collect::<Vec<_>>();
+        let lens =
+            |cap| walk(std::slice::from_ref(&g), cap).iter().map(|p| p.1).collect::<Vec<_>>();
         assert_eq!(lens(100), [50]);
         assert_eq!(lens(29), [20, 20, 10]);
         assert_eq!(lens(7), [7, 3, 7, 3, 7, 3, 7, 3, 7, 3]);

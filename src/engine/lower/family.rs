@@ -2,9 +2,7 @@
 //! (`docs/lowering.md`, "Families", "Dynamic addresses").
 
 use super::options::MAX_INDICES;
-use crate::bir::{
-    AluOp, Dtype, Expr, Inst, Mode, Name, Opcode, Operand, Pattern, TransposeOp,
-};
+use crate::bir::{AluOp, Dtype, Expr, Inst, Mode, Name, Opcode, Operand, Pattern, TransposeOp};
 
 /// What becomes of a transfer. The first that matches counts, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -118,18 +118,19 @@ impl Lower<'_> {
         let may_begin: Vec<bool> = rows.first().into_iter().flatten().map(|d| d.1).collect();
         let (lengths, forced) = groups(&may_begin, budget);
         if forced {
-            let text = format!("a contiguous run needs more than {budget} descriptors: its block is cut inside the run");
+            let text = format!(
+                "a contiguous run needs more than {budget} descriptors: its block is cut inside the run"
+            );
             cx.say("L025", inst.pos, Part::Whole, text);
         }
         let key = (queue.clone(), inst.engine, dma.dge, dma.qos);
-        if cx.opts.reuse_block && lengths.len() == 1 && !masked {
-            if let Some(done) = self.join(inst, scope, &key, &mut rows, budget) {
-                return Ok(done);
-            }
+        let may_join = cx.opts.reuse_block && lengths.len() == 1 && !masked;
+        if may_join && let Some(done) = self.join(inst, scope, &key, &mut rows, budget) {
+            return Ok(done);
         }
         let triggers = self.emit(inst, dma, scope, &queue, rows, &lengths)?;
         let last = triggers.last.clone();
-        self.open = (cx.opts.reuse_block && lengths.len() == 1 && !masked).then(|| Open {
+        self.open = may_join.then(|| Open {
             order: scope.order,
             key,
             name: inst.name.clone(),
@@ -212,7 +213,9 @@ impl Lower<'_> {
     ) -> Result<Inst, Refusal> {
         let one = |part: Part, o: &Operand| {
             resolve(&self.layout, o, env, left).map_err(|e| match e {
-                Unresolved::Start(why) => ("L007", part, format!("its address has no value: {why}")),
+                Unresolved::Start(why) => {
+                    ("L007", part, format!("its address has no value: {why}"))
+                }
                 Unresolved::Place(e) => ("L021", part, e.to_string()),
             })
         };
@@ -220,8 +223,7 @@ impl Lower<'_> {
         let sources = if family == Family::Cce { usize::MAX } else { 1 };
         let data = data_ins(inst).take(sources);
         now.ins = data.map(|(k, o)| one(Part::In(k as u32), o)).collect::<Result<_, _>>()?;
-        now.outs =
-            inst.outs.iter().map(|o| one(Part::Out(0), o)).collect::<Result<Vec<_>, _>>()?;
+        now.outs = inst.outs.iter().map(|o| one(Part::Out(0), o)).collect::<Result<Vec<_>, _>>()?;
         Ok(now)
     }
 

@@ -109,7 +109,8 @@ pub(super) fn order(layout: &Layout, ins: &[&Operand], out: &Operand, pieces: &[
     if ascending {
         return Order::Ascending;
     }
-    let mut ready: std::collections::BTreeSet<usize> = (0..n).filter(|&i| missing[i] == 0).collect();
+    let mut ready: std::collections::BTreeSet<usize> =
+        (0..n).filter(|&i| missing[i] == 0).collect();
     let mut given = Vec::with_capacity(n);
     while let Some(i) = ready.pop_first() {
         given.push(i);

@@ -8,10 +8,10 @@ use super::clones::{Clones, copy_to_scratch};
 use super::context::{Context, Refusal, on_chip};
 use super::cut::{Grid, take};
 use super::family::{Dynamic, Side};
+use super::options::Mutation;
 use super::overlap::{share, stage};
 use super::rewrite::{Names, Replacement, Scope, rewrite};
 use super::route::{NewQueues, classify, route};
-use super::options::Mutation;
 use crate::bir::{Inst, Layout, Module, Operand, Pair, Part};
 use std::sync::Arc;
 

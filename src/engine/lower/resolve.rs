@@ -155,7 +155,9 @@ pub(super) fn index_bound(layout: &Layout, operand: &Operand) -> Option<u64> {
     let inside = |index: u64| {
         let delta = i128::from(*scale) * i128::from(index) + i128::from(p.offset);
         let offset = i64::try_from(delta).ok();
-        offset.is_some_and(|o| layout.walk(p, operand.dtype.unwrap_or(crate::bir::Dtype::U8), &p.pairs, o).is_ok())
+        offset.is_some_and(|o| {
+            layout.walk(p, operand.dtype.unwrap_or(crate::bir::Dtype::U8), &p.pairs, o).is_ok()
+        })
     };
     if !inside(0) {
         // Rows further on may still lie inside, unless there is none at all.

@@ -30,7 +30,7 @@ pub fn split_sizes(n: u64, depth: u64, rule: SplitRule) -> impl Iterator<Item = 
         _ => depth,
     };
     // Of equal pieces the first few have one more.
-    let (least, more) = if pieces == 0 { (0, 0) } else { (n / pieces, n % pieces) };
+    let (least, more) = (n.checked_div(pieces).unwrap_or(0), n.checked_rem(pieces).unwrap_or(0));
     let (mut left, mut k) = (n, 0);
     std::iter::from_fn(move || {
         if left == 0 {
@@ -230,4 +230,3 @@ fn early(inst: &mut Inst) {
         p.offset = p.offset.saturating_sub(step);
     }
 }
-

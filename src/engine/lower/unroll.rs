@@ -91,10 +91,8 @@ fn rows(
     };
     let placed = layout.of(p).map_err(|e| ("L021", Part::Whole, e.to_string()))?;
     let chip = placed.space.has_partitions();
-    let grids = [
-        Grid::new(&p.pairs, chip, None),
-        Grid::new(&q.pairs, on_chip(layout, fixed), None),
-    ];
+    let grids =
+        [Grid::new(&p.pairs, chip, None), Grid::new(&q.pairs, on_chip(layout, fixed), None)];
     let [Some(from), Some(to)] = grids else {
         return Err(("L012", Part::Whole, "it has more elements than can be counted".into()));
     };
@@ -227,7 +225,8 @@ impl Own<'_> {
     ) -> Result<Replacement, Refusal> {
         let start = side.of(inst).and_then(|o| o.as_pattern()?.start.clone());
         let split = start.as_ref().map(split_register).transpose();
-        let split = split.map_err(|why| ("L007", Part::Whole, format!("its address holds {why}")))?;
+        let split =
+            split.map_err(|why| ("L007", Part::Whole, format!("its address holds {why}")))?;
         let Some((rest, Some((old, scale)))) = split else {
             return Err(("L007", Part::Whole, "its address holds no register".into()));
         };
