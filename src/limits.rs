@@ -114,3 +114,5 @@ pub const MAX_INDEX_LIST: u64 = 4096;
 pub const MAX_LOOP_PROBES: u64 = 4096;
 /// Changes that shrinking a module tries before it gives what it has.
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
+/// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
+pub const MAX_LOWERED_INSTS: u64 = 1 << 19;

@@ -19,6 +19,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pos(pub u32);
 
+impl Pos {
+    /// Of what a pass added of its own accord: it stems from no loaded instruction.
+    pub const ADDED: Pos = Pos(u32::MAX);
+}
+
 /// Which part of an instruction is meant, for pointing at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {

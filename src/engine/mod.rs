@@ -9,6 +9,7 @@ pub mod expr;
 #[cfg(test)]
 mod fixture;
 pub mod module_run;
+pub mod lower;
 pub mod program;
 pub mod ring;
 pub mod session;

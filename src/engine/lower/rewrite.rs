@@ -1,0 +1,243 @@
+//! One walk over a module's functions that replaces transfers by others, keeps what depends on
+//! them right, and gives names that are used nowhere else (`docs/lowering.md`, "Names").
+
+use crate::bir::{Axis, Block, Body, Dep, Inst, Module, Name, Opcode};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A container around an instruction.
+#[derive(Debug, Clone)]
+pub(super) enum Enclosing {
+    /// A loop whose iterations are known before the program runs.
+    Static(Axis),
+    /// A loop whose are not, with its axis where it has one.
+    Dynamic(Option<Name>),
+}
+
+/// Where an instruction stands.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    /// Function.
+    pub(super) function: usize,
+    /// Block of the function.
+    pub(super) block: usize,
+    /// Containers around it, outermost first.
+    pub(super) loops: &'a [Enclosing],
+    /// Number of the instruction in program order.
+    pub(super) order: usize,
+    /// The instruction directly before it in its block.
+    pub(super) before: Option<usize>,
+}
+
+/// What stands in an instruction's place.
+#[derive(Debug)]
+pub(super) struct Replacement {
+    /// Instructions, in order.
+    pub(super) insts: Vec<Arc<Inst>>,
+    /// What others that depend on the old one depend on now: the last to be complete.
+    pub(super) last: Name,
+    /// Whom a wait for it names as the one that updates its semaphore.
+    pub(super) from: Name,
+}
+
+/// Names of instructions, so that new ones are used nowhere else.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    taken: HashSet<Name>,
+    next: HashMap<Name, u64>,
+}
+
+impl Names {
+    /// All names of a module's instructions.
+    pub(super) fn of(module: &Module) -> Names {
+        let mut names = Names::default();
+        module.visit(&mut |i| {
+            names.taken.insert(i.name.clone());
+        });
+        names
+    }
+
+    /// All names of a module's registers, locations and sets.
+    pub(super) fn registers(module: &Module) -> Names {
+        let mut names = Names::default();
+        for a in module.functions.iter().flat_map(|f| &f.allocations) {
+            names.taken.insert(a.name.clone());
+            names.taken.extend(a.locations.iter().map(|l| l.name.clone()));
+        }
+        names
+    }
+
+    /// This name, or the first `<name>_<k>` that is not taken.
+    pub(super) fn unique(&mut self, name: &str) -> Name {
+        let name = Name::from(name);
+        if self.taken.insert(name.clone()) { name } else { self.clone_of(&name) }
+    }
+
+    /// `<name>_<k>`, k from 0 on, past those that are taken.
+    pub(super) fn clone_of(&mut self, name: &Name) -> Name {
+        let next = self.next.entry(name.clone()).or_default();
+        loop {
+            let candidate: Name = format!("{name}_{next}").into();
+            *next += 1;
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// Calls `f` for every transfer in the functions, in program order, and puts what it returns in
+/// its place; `None` leaves it. Dependencies and the `from` of waits follow.
+pub(super) fn rewrite(
+    module: &Module,
+    f: &mut dyn FnMut(&Arc<Inst>, &Scope<'_>) -> Option<Replacement>,
+) -> Module {
+    let mut plan = Plan { replaced: HashMap::new(), names: HashMap::new(), order: 0 };
+    for (function, x) in module.functions.iter().enumerate() {
+        for (block, b) in x.blocks.iter().enumerate() {
+            plan.decide(b, function, block, &mut Vec::new(), f);
+        }
+    }
+    if plan.replaced.is_empty() {
+        return module.clone();
+    }
+    // Only names whose bearer goes by another one now matter.
+    let renamed = |r: &Known| r.last.is_some();
+    plan.names.retain(|_, known| known.iter().any(renamed));
+    plan.order = 0;
+    let mut out = module.clone();
+    for function in &mut out.functions {
+        for b in &mut function.blocks {
+            *b = plan.build(b);
+        }
+    }
+    out
+}
+
+struct Known {
+    order: usize,
+    last: Option<(Name, Name)>,
+}
+
+struct Plan {
+    replaced: HashMap<usize, Replacement>,
+    names: HashMap<Name, Vec<Known>>,
+    order: usize,
+}
+
+impl Plan {
+    fn decide(
+        &mut self,
+        b: &Block,
+        function: usize,
+        block: usize,
+        loops: &mut Vec<Enclosing>,
+        f: &mut dyn FnMut(&Arc<Inst>, &Scope<'_>) -> Option<Replacement>,
+    ) {
+        let mut before = None;
+        for i in &b.insts {
+            let order = self.order;
+            self.order += 1;
+            let mut last = None;
+            if i.opcode.is_dma() {
+                let scope = Scope { function, block, loops, order, before };
+                if let Some(r) = f(i, &scope) {
+                    if r.last != i.name || r.from != i.name {
+                        last = Some((r.last.clone(), r.from.clone()));
+                    }
+                    self.replaced.insert(order, r);
+                }
+            }
+            self.names.entry(i.name.clone()).or_default().push(Known { order, last });
+            before = Some(order);
+            if let Some(e) = enclosing(i) {
+                loops.push(e);
+                for inner in i.blocks() {
+                    self.decide(inner, function, block, loops, f);
+                }
+                loops.pop();
+            }
+        }
+    }
+
+    fn build(&mut self, b: &Block) -> Block {
+        let mut insts = Vec::with_capacity(b.insts.len());
+        for i in &b.insts {
+            let order = self.order;
+            self.order += 1;
+            if enclosing(i).is_some() {
+                let mut new = Inst::clone(i);
+                if let Some(blocks) = new.blocks_mut() {
+                    for inner in blocks {
+                        *inner = self.build(inner);
+                    }
+                }
+                let new = Arc::new(new);
+                insts.push(self.rename(&new, order).unwrap_or(new));
+                continue;
+            }
+            match self.replaced.remove(&order) {
+                Some(r) => {
+                    for new in r.insts {
+                        insts.push(self.rename(&new, order).unwrap_or(new));
+                    }
+                }
+                None => insts.push(self.rename(i, order).unwrap_or_else(|| i.clone())),
+            }
+        }
+        Block { name: b.name.clone(), insts, extra: b.extra.clone() }
+    }
+
+    /// What the instruction that `name` meant at `order` goes by now: the nearest earlier one of
+    /// that name, or the first later one where there is none earlier.
+    fn now(&self, name: &Name, order: usize) -> Option<&(Name, Name)> {
+        let known = self.names.get(name)?;
+        let after = known.partition_point(|k| k.order < order);
+        let meant = after.checked_sub(1).map(|k| &known[k]).or_else(|| known.get(after))?;
+        meant.last.as_ref().filter(|_| meant.order != order)
+    }
+
+    fn rename(&self, i: &Arc<Inst>, order: usize) -> Option<Arc<Inst>> {
+        let dep = |d: &Dep| self.now(&d.name, order).is_some_and(|n| n.0 != d.name);
+        let from = |n: &Name| self.now(n, order).is_some_and(|m| m.1 != *n);
+        let changes = i.deps.iter().chain(&i.loop_deps).any(dep)
+            || i.waits.iter().any(|w| w.from.as_ref().is_some_and(from));
+        if !changes {
+            return None;
+        }
+        let mut new = Inst::clone(i);
+        for d in new.deps.iter_mut().chain(&mut new.loop_deps) {
+            if let Some(n) = self.now(&d.name, order) {
+                d.name = n.0.clone();
+            }
+        }
+        for from in new.waits.iter_mut().filter_map(|w| w.from.as_mut()) {
+            if let Some(n) = self.now(from, order) {
+                *from = n.1.clone();
+            }
+        }
+        Some(Arc::new(new))
+    }
+}
+
+/// What an instruction is to those that it holds; `None` where it is no loop.
+fn enclosing(i: &Inst) -> Option<Enclosing> {
+    match &i.body {
+        Body::Loop(l) if l.axis.trips().is_none() || l.blocks.iter().any(branches) => {
+            Some(Enclosing::Dynamic(Some(l.axis.name.clone())))
+        }
+        Body::Loop(l) => Some(Enclosing::Static(l.axis.clone())),
+        Body::DynamicLoop(l) => Some(Enclosing::Dynamic(Some(l.axis.clone()))),
+        Body::DoWhile(_) => Some(Enclosing::Dynamic(None)),
+        _ => None,
+    }
+}
+
+/// Whether a block can be left before its end.
+fn branches(b: &Block) -> bool {
+    let mut found = false;
+    b.visit(&mut |i| {
+        found |= matches!(i.opcode, Opcode::CompareAndBranch | Opcode::UnconditionalBranch);
+    });
+    found
+}
