@@ -7,6 +7,7 @@ pub mod command;
 pub mod expr;
 #[cfg(test)]
 mod fixture;
+pub mod order;
 pub mod program;
 pub mod ring;
 pub mod session;
