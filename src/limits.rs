@@ -116,3 +116,11 @@ pub const MAX_LOOP_PROBES: u64 = 4096;
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
 /// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
 pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
+/// Accesses that the check of a run's order holds, over all readings that it tells apart.
+pub const MAX_ORDER_ACCESSES: usize = 1 << 22;
+/// Stretches of memory that it tells apart, over all readings.
+pub const MAX_ORDER_SPANS: usize = 1 << 22;
+/// Looks at an earlier access that it takes before it stops.
+pub const MAX_ORDER_WORK: u64 = 1 << 28;
+/// Accesses of one byte that it holds side by side because nothing orders them.
+pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;

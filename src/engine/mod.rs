@@ -10,6 +10,7 @@ pub mod expr;
 mod fixture;
 pub mod module_run;
 pub mod lower;
+pub mod order;
 pub mod program;
 pub mod ring;
 pub mod session;

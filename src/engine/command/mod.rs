@@ -147,11 +147,13 @@ pub enum Info {
     Faults,
     /// Batches so far.
     Batches,
+    /// Accesses up to here that nothing orders.
+    Races,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 8] = [
+    pub const ALL: [Info; 9] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -160,6 +162,7 @@ impl Info {
         Info::Breakpoints,
         Info::Faults,
         Info::Batches,
+        Info::Races,
     ];
 
     /// As it is written.
@@ -173,6 +176,7 @@ impl Info {
             Info::Breakpoints => "breakpoints",
             Info::Faults => "faults",
             Info::Batches => "batches",
+            Info::Races => "races",
         }
     }
 }

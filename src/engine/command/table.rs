@@ -78,7 +78,7 @@ pub struct CommandSpec {
 const UNITS: &[&str] = &["event", "slot", "packet", "phase", "batch"];
 const WHO: &[&str] = &["any", "host", "engine", "seq"];
 const INFOS: &[&str] =
-    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches"];
+    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches", "races"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
@@ -243,11 +243,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
-        "`info queue Q` also selects the queue.",
+        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers.",
     ),
     spec(
         ("explain", &["e"]),

@@ -1,0 +1,464 @@
+//! One reading's view of a run: takes steps, finds races.
+
+use super::bytes::{ByteMap, Fate};
+use super::past::{CpuPast, Past, QueuePast};
+use super::race::Act;
+use super::readings::{ReadingSet, Readings};
+use super::step::{Poster, SlotAt, Step, WORD_BYTES, Wait};
+use super::table::{Access, Bell, Me, NONE, Poll, QueueState, Table, Write, ix};
+use crate::engine::ring::Agent;
+use crate::limits::{MAX_DIAGNOSTICS, MAX_ORDER_SIDE_BY_SIDE};
+use crate::udma::{DESC_BYTES, Dir};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The bytes that two racing accesses share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared {
+    pub lo: u64,
+    pub hi: u64,
+    pub bytes: u64,
+}
+
+/// Pairs of racing accesses, the earlier one first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pairs {
+    pub list: BTreeMap<(u32, u32), Shared>,
+    /// Pairs beyond the bound.
+    pub more: u64,
+    last_left: Option<(u32, u32)>,
+}
+
+impl Pairs {
+    fn add(&mut self, pair: (u32, u32), lo: u64, hi: u64) {
+        if let Some(s) = self.list.get_mut(&pair) {
+            s.lo = s.lo.min(lo);
+            s.hi = s.hi.max(hi);
+            s.bytes += hi - lo;
+        } else if self.list.len() < MAX_DIAGNOSTICS {
+            self.list.insert(pair, Shared { lo, hi, bytes: hi - lo });
+        } else if self.last_left != Some(pair) {
+            self.last_left = Some(pair);
+            self.more += 1;
+        }
+    }
+}
+
+/// What a queue still owes to polls.
+#[derive(Debug, Clone, Default)]
+struct Batches {
+    /// Writes by batch that no poll has read yet.
+    written: BTreeMap<u64, Vec<u32>>,
+    /// Polls that succeeded, for writes that come after them.
+    polled: Vec<u32>,
+}
+
+/// What was posted to an object.
+#[derive(Debug, Clone, Default)]
+struct Posted {
+    past: Past,
+    writes: BTreeSet<u32>,
+}
+
+/// The run under one reading, for all readings that it does not tell apart.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    pub set: ReadingSet,
+    reading: Readings,
+    pub table: Table,
+    pub bytes: ByteMap,
+    pub pairs: Pairs,
+    batches: Vec<Batches>,
+    posted: BTreeMap<u64, Posted>,
+    /// The first event that came before what it needs.
+    pub too_early: Option<u64>,
+}
+
+impl Lane {
+    pub fn new(queues: usize) -> Lane {
+        let table = Table { queues: vec![QueueState::default(); queues], ..Table::default() };
+        Lane {
+            set: ReadingSet::ALL,
+            reading: Readings::default(),
+            table,
+            bytes: ByteMap::default(),
+            pairs: Pairs::default(),
+            batches: vec![Batches::default(); queues],
+            posted: BTreeMap::new(),
+            too_early: None,
+        }
+    }
+
+    /// The same run for some of its readings only.
+    pub fn only(&self, set: ReadingSet) -> Option<Lane> {
+        let reading = set.iter().next()?;
+        Some(Lane { set, reading, ..self.clone() })
+    }
+
+    pub fn step(&mut self, n: u64, step: &Step) {
+        match *step {
+            Step::Store { agent, addr, len, slot } => self.store(n, agent, (addr, len), slot),
+            Step::Fence { agent } => {
+                let cpu = self.table.cpu(agent);
+                let cpu = &mut self.table.cpus[cpu as usize];
+                cpu.fenced = cpu.stores;
+            }
+            Step::Doorbell { agent, queue, dir, count } => {
+                self.doorbell(agent, (queue, dir), count);
+            }
+            Step::Reset { queue, dir } => self.reset(queue, dir),
+            Step::Fetch { at: (queue, dir, slot), addr, desc, stream } => {
+                let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+                let needs = q.order.fetch(dir, slot, desc, stream);
+                let x = Access {
+                    act: Act::Fetch,
+                    dir,
+                    owner: queue,
+                    queue,
+                    slot: slot as u32,
+                    link: NONE,
+                    k: needs.k,
+                    event: n,
+                    addr,
+                    len: DESC_BYTES as u64,
+                };
+                let x = self.push(x);
+                self.put((addr, DESC_BYTES as u64), x, Me::Queue(queue), needs.past);
+            }
+            Step::Read { queue, slot, addr, len } => self.read(n, queue, slot, (addr, len)),
+            Step::Visible { queue, slot, addr, len, batch } => {
+                self.visible(n, queue, slot, (addr, len), batch);
+            }
+            Step::PacketEnd { queue, batch } => {
+                let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+                q.order.retire(self.reading);
+                let polls = &self.table.polls;
+                let behind = |p: &u32| {
+                    let x = self.table.accesses.get(*p as usize);
+                    let poll = x.and_then(|x| polls.get(x.link as usize));
+                    poll.is_some_and(|p| p.batches.1 >= batch)
+                };
+                self.batches[queue as usize].polled.retain(behind);
+            }
+            Step::Seen { agent, ref wait } => self.seen(n, agent, wait),
+            Step::Post { by, object } => self.post(by, object),
+            Step::Await { agent, object } => {
+                let cpu = self.table.cpu(agent);
+                self.table.cpus[cpu as usize].steps += 1;
+                let Some(posted) = self.posted.get(&object) else { return };
+                for &w in &posted.writes {
+                    self.table.follow_write(cpu, w);
+                }
+                self.bytes.work += posted.writes.len() as u64;
+                self.table.cpus[cpu as usize].past.join(&posted.past);
+            }
+        }
+    }
+
+    fn push(&mut self, x: Access) -> u32 {
+        self.table.accesses.push(x);
+        (self.table.accesses.len() - 1) as u32
+    }
+
+    /// Lays an access on its bytes: races with what is there are noted, and what it makes
+    /// needless to remember is forgotten.
+    fn put(&mut self, (addr, len): (u64, u64), new: u32, me: Me, own: QueuePast) {
+        let Lane { table, bytes, pairs, .. } = self;
+        let act = table.access(new).act;
+        let view = match me {
+            Me::Queue(q) => table.of_queue(q, own, act == Act::Write),
+            Me::Cpu(c) => table.of_cpu(c),
+        };
+        let mut last = (NONE, false);
+        let mut ordered = |x: u32| {
+            if last.0 != x {
+                last = (x, table.ordered(table.access(x), &view));
+            }
+            last.1
+        };
+        let each = |x: u32, lo: u64, hi: u64| {
+            let old = table.access(x);
+            if x == new {
+                return Fate::Drop;
+            }
+            let before = ordered(x);
+            if !before && (act.writes() || old.act.writes()) {
+                pairs.add((x, new), lo, hi);
+            }
+            match (act.writes(), old.act.writes()) {
+                _ if !before => Fate::Keep,
+                // What races with it later races with the newer access as well, unless that
+                // only reads.
+                (false, true) => Fate::Keep,
+                (true, true) if act == Act::Write && old.act == Act::Write => {
+                    Fate::Older(old.owner)
+                }
+                _ => Fate::Drop,
+            }
+        };
+        // What comes before a store of a CPU can no longer satisfy a poll after it.
+        let keep = |x: u32| act != Act::Store || !table.ordered(table.access(x), &view);
+        bytes.touch(addr, addr.saturating_add(len), new, each, keep);
+    }
+
+    fn store(&mut self, n: u64, agent: Agent, (addr, len): (u64, u64), slot: Option<SlotAt>) {
+        let cpu = self.table.cpu(agent);
+        let c = &mut self.table.cpus[cpu as usize];
+        c.stores += 1;
+        let k = c.stores;
+        let (queue, dir, slot) = slot.unwrap_or((NONE, Dir::Tx, 0));
+        let x = Access {
+            act: Act::Store,
+            dir,
+            owner: cpu,
+            queue,
+            slot: slot as u32,
+            link: NONE,
+            k,
+            event: n,
+            addr,
+            len,
+        };
+        let x = self.push(x);
+        self.put((addr, len), x, Me::Cpu(cpu), QueuePast::default());
+    }
+
+    /// What others follow when they follow a step of a CPU agent that is made now.
+    fn told(&self, cpu: u32) -> Past {
+        let c = &self.table.cpus[cpu as usize];
+        let mut past = c.past.clone();
+        past.join_cpu(cpu, CpuPast { stores: c.fenced, steps: c.steps });
+        past
+    }
+
+    fn doorbell(&mut self, agent: Agent, (queue, dir): (u32, Dir), count: u64) {
+        let cpu = self.table.cpu(agent);
+        self.table.cpus[cpu as usize].steps += 1;
+        let mut past = self.told(cpu);
+        let stored = self.table.cpus[cpu as usize].stores;
+        let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+        if count == 0 {
+            return;
+        }
+        q.posted[ix(dir)] += count;
+        let mut alone = true;
+        if let Some(before) = q.bells[ix(dir)].last() {
+            alone = before.alone && before.cpu == cpu;
+            if !alone {
+                past.join(&before.past);
+            }
+        }
+        let upto = q.posted[ix(dir)];
+        q.bells[ix(dir)].push(Bell { upto, cpu, stored, alone, past });
+    }
+
+    fn reset(&mut self, queue: u32, dir: Dir) {
+        let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+        q.order.reset(self.reading);
+        let fetched = q.order.fetched(dir);
+        q.posted[ix(dir)] = fetched;
+        let bells = &mut q.bells[ix(dir)];
+        let kept = bells.iter().take_while(|b| b.upto < fetched).count();
+        bells.truncate(kept + 1);
+        if let Some(last) = bells.last_mut() {
+            last.upto = last.upto.min(fetched);
+        }
+    }
+
+    fn read(&mut self, n: u64, queue: u32, slot: u64, (addr, len): (u64, u64)) {
+        let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+        let Some(needs) = q.order.read(slot, self.reading) else { return };
+        self.check(n, needs.met);
+        if needs.padding || len == 0 {
+            return;
+        }
+        let x = Access {
+            act: Act::Read,
+            dir: Dir::Tx,
+            owner: queue,
+            queue,
+            slot: slot as u32,
+            link: NONE,
+            k: needs.k,
+            event: n,
+            addr,
+            len,
+        };
+        let x = self.push(x);
+        self.put((addr, len), x, Me::Queue(queue), needs.past);
+    }
+
+    fn check(&mut self, n: u64, met: bool) {
+        if !met {
+            self.too_early.get_or_insert(n);
+        }
+    }
+
+    fn visible(&mut self, n: u64, queue: u32, slot: u64, at: (u64, u64), batch: u64) {
+        let (addr, len) = at;
+        let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
+        let Some(needs) = q.order.write(slot, self.reading) else { return };
+        self.check(n, needs.met);
+        if needs.padding {
+            return;
+        }
+        // Earlier writes of the queue to a byte of it come before it, with all before them.
+        let mut own = needs.past;
+        let mut over = Vec::new();
+        let mut too_early = false;
+        let Table { accesses, writes, .. } = &self.table;
+        self.bytes.look(addr, addr.saturating_add(len), |_, x, older| {
+            let old = &accesses[x as usize];
+            if older
+                || old.act != Act::Write
+                || old.owner != queue
+                || over.last() == Some(&old.link)
+            {
+                return;
+            }
+            too_early |= old.k > needs.k;
+            own.visible = own.visible.max(writes[old.link as usize].own.visible);
+            over.push(old.link);
+        });
+        over.sort_unstable();
+        over.dedup();
+        self.check(n, !too_early);
+        let w = self.table.writes.len() as u32;
+        let x = Access {
+            act: Act::Write,
+            dir: Dir::Rx,
+            owner: queue,
+            queue,
+            slot: slot as u32,
+            link: w,
+            k: needs.k,
+            event: n,
+            addr,
+            len,
+        };
+        let x = self.push(x);
+        self.table.writes.push(Write { access: x, batch, own, over, known: Vec::new() });
+        self.late(queue, at, batch);
+        self.put(at, x, Me::Queue(queue), own);
+        self.batches[queue as usize].written.entry(batch).or_default().push(w);
+    }
+
+    /// A poll that succeeded before this write of its batch has read these bytes.
+    fn late(&mut self, queue: u32, at: (u64, u64), batch: u64) {
+        let Lane { table, bytes, batches, .. } = self;
+        let polls = batches[queue as usize].polled.iter().filter_map(|&p| {
+            let poll = table.poll_of(table.access(p))?;
+            (poll.batches.0..=poll.batches.1).contains(&batch).then_some((p, poll.word))
+        });
+        for (p, word) in polls {
+            for (lo, len) in without(at, word) {
+                let each = |x, _, _| if x == p { Fate::Drop } else { Fate::Keep };
+                bytes.touch(lo, lo + len, p, each, |_| true);
+            }
+        }
+    }
+
+    /// The writes that a poll of `word` follows for certain.
+    fn follows(&mut self, word: u64) -> Vec<u32> {
+        let mut writers: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        let accesses = &self.table.accesses;
+        self.bytes.look(word, word.saturating_add(WORD_BYTES), |at, x, _| {
+            let x = &accesses[x as usize];
+            if x.act == Act::Write {
+                writers.entry(at).or_default().push(x.link);
+            }
+        });
+        // The word holds the marker only when each of its bytes was written.
+        let earliest = writers.values().filter_map(|list| self.table.earliest(list));
+        earliest.collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+
+    fn seen(&mut self, n: u64, agent: Agent, wait: &Wait) {
+        let cpu = self.table.cpu(agent);
+        self.table.cpus[cpu as usize].steps += 1;
+        let k = self.table.cpus[cpu as usize].steps;
+        let queue = wait.queue;
+        let Some(q) = self.table.queues.get(queue as usize) else { return };
+        let mut follows = Vec::new();
+        match wait.word {
+            None => {
+                let retired = q.order.retired();
+                self.table.follow_queue(cpu, queue, retired);
+            }
+            Some(word) => {
+                follows = self.follows(word);
+                follows.iter().for_each(|w| self.table.follow_write(cpu, *w));
+            }
+        }
+        let link = self.table.polls.len() as u32;
+        self.table.polls.push(Poll { queue, batches: wait.batches, word: wait.word, follows });
+        let x = self.push(Access {
+            act: Act::Poll,
+            dir: Dir::Rx,
+            owner: cpu,
+            queue,
+            slot: 0,
+            link,
+            k,
+            event: n,
+            addr: wait.word.unwrap_or(0),
+            len: if wait.word.is_some() { WORD_BYTES } else { 0 },
+        });
+        let batches = &mut self.batches[queue as usize];
+        let (first, last) = wait.batches;
+        let later = last.checked_add(1).map(|next| batches.written.split_off(&next));
+        let settled = std::mem::replace(&mut batches.written, later.unwrap_or_default());
+        if batches.polled.len() >= MAX_ORDER_SIDE_BY_SIDE {
+            batches.polled.remove(0);
+        }
+        batches.polled.push(x);
+        let written = settled.into_iter().filter(|(batch, _)| *batch >= first);
+        for w in written.flat_map(|(_, list)| list) {
+            let Access { addr, len, .. } = *self.table.access(self.table.writes[w as usize].access);
+            for part in without((addr, len), wait.word) {
+                self.put(part, x, Me::Cpu(cpu), QueuePast::default());
+            }
+        }
+        for &slots in &wait.slots {
+            self.put(slots, x, Me::Cpu(cpu), QueuePast::default());
+        }
+    }
+
+    fn post(&mut self, by: Poster, object: u64) {
+        let mut past = Past::default();
+        let mut write = None;
+        match by {
+            Poster::Cpu(agent) => {
+                let cpu = self.table.cpu(agent);
+                self.table.cpus[cpu as usize].steps += 1;
+                past = self.told(cpu);
+            }
+            Poster::Write((queue, _, slot)) => {
+                let wrote = |w: &Write| {
+                    let x = self.table.access(w.access);
+                    x.owner == queue && u64::from(x.slot) == slot
+                };
+                write = self.table.writes.iter().rposition(wrote).map(|w| w as u32);
+            }
+            Poster::Queue(queue) => {
+                let Some(q) = self.table.queues.get(queue as usize) else { return };
+                let retired = q.order.retired();
+                past.join_queue(queue, retired);
+                for bell in self.table.bells(queue, &retired).into_iter().flatten() {
+                    past.join(&bell.past);
+                }
+            }
+        }
+        let posted = self.posted.entry(object).or_default();
+        posted.past.join(&past);
+        posted.writes.extend(write);
+    }
+}
+
+/// The bytes of a range that lie outside a polled word.
+fn without((addr, len): (u64, u64), word: Option<u64>) -> impl Iterator<Item = (u64, u64)> {
+    let end = addr.saturating_add(len);
+    let (from, to) = word.map_or((end, end), |w| (w, w.saturating_add(WORD_BYTES)));
+    let below = (addr, from.clamp(addr, end) - addr);
+    let above = (to.clamp(addr, end), end - to.clamp(addr, end));
+    [below, above].into_iter().filter(|(_, len)| *len > 0)
+}

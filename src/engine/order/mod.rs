@@ -1,0 +1,183 @@
+//! Happens-before over a run of the ring model: which accesses of a byte nothing orders.
+//!
+//! The rules are those of `docs/order.md` (all MODEL). A run is told in steps ([`step`]); the
+//! rules of one queue ([`queue`]) say for each event what must come before it; what an agent
+//! knows of others is kept as counts of chains ([`past`]); of every byte the accesses that a
+//! later one may race with are kept (`bytes`). Each event is looked at once.
+
+mod bytes;
+mod lane;
+pub mod past;
+pub mod queue;
+pub mod race;
+pub mod readings;
+mod report;
+pub mod step;
+mod table;
+
+pub use race::{Act, Missing, Race, RaceKind, Side};
+pub use readings::{DmbReading, ReadingSet, Readings, SowReading};
+pub use step::{Poster, Step, Teller};
+
+#[cfg(test)]
+mod tests;
+
+use super::program::Program;
+use super::ring::{Event, Machine, machine};
+use crate::diag::Diagnostic;
+use crate::limits::{MAX_ORDER_ACCESSES, MAX_ORDER_SPANS, MAX_ORDER_WORK};
+use crate::udma::{Dir, View};
+use lane::Lane;
+use std::collections::BTreeMap;
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The races, by the events at which they came about.
+    pub races: Vec<Race>,
+    /// Pairs beyond the first [`MAX_DIAGNOSTICS`](crate::limits::MAX_DIAGNOSTICS) of a reading, which are only counted.
+    pub more: u64,
+    /// Why the check stopped before the run did, if so.
+    pub stopped: Option<Diagnostic>,
+    /// The first event that came before something that the rules put before it; a calm run has
+    /// none.
+    pub too_early: Option<u64>,
+}
+
+impl Checked {
+    /// All of it as findings.
+    pub fn diagnostics(&self, p: &Program) -> Vec<Diagnostic> {
+        let mut out: Vec<Diagnostic> = self.races.iter().map(|r| r.diagnostic(p)).collect();
+        if self.more > 0 {
+            let text = format!("{} more pairs race and are not listed", self.more);
+            out.push(Diagnostic::new("R036", text));
+        }
+        out.extend(self.stopped.clone());
+        out
+    }
+}
+
+/// Looks for races while a run is made, event by event.
+#[derive(Debug, Clone)]
+pub struct Checker {
+    readings: Readings,
+    teller: Teller,
+    /// One until a barrier comes that readings tell apart; at most four.
+    lanes: Vec<Lane>,
+    /// The event at which a bound was met, and which.
+    stopped: Option<(u64, &'static str)>,
+}
+
+impl Checker {
+    /// Before the first event of a run of `p`. Races that hold under `readings` will be told,
+    /// each with all the readings under which it holds.
+    pub fn new(p: &Program, readings: Readings) -> Checker {
+        let lanes = vec![Lane::new(p.queues.len())];
+        Checker { readings, teller: Teller::new(p), lanes, stopped: None }
+    }
+
+    /// Takes an event of the ring model; `m` is the state after it.
+    pub fn event(&mut self, m: &Machine, e: &Event) {
+        let Checker { teller, lanes, stopped, .. } = self;
+        teller.steps(m, e, &mut |s| take(lanes, stopped, e.n, &s));
+    }
+
+    /// Takes a step that happened at event `n`; for what the ring model's events do not show,
+    /// such as the edges that semaphores make.
+    pub fn step(&mut self, n: u64, step: &Step) {
+        take(&mut self.lanes, &mut self.stopped, n, step);
+    }
+
+    /// Index of a queue in steps.
+    pub fn teller(&self) -> &Teller {
+        &self.teller
+    }
+
+    /// Whether a bound was met and nothing more is looked at.
+    pub fn has_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// What was found; `p` is the program that the events came from.
+    pub fn finish(self, p: &Program) -> Checked {
+        let mut all: BTreeMap<(u32, u32), Race> = BTreeMap::new();
+        for lane in &self.lanes {
+            for (pair, shared) in &lane.pairs.list {
+                let race = report::race(p, lane, *pair, *shared);
+                all.entry(*pair).and_modify(|r| r.holds = r.holds.union(lane.set)).or_insert(race);
+            }
+        }
+        let mut races: Vec<Race> =
+            all.into_values().filter(|r| r.holds.contains(self.readings)).collect();
+        races.sort_by_key(|r| (r.second.event, r.first.event, r.kind, r.lo));
+        let mine = self.lanes.iter().find(|l| l.set.contains(self.readings));
+        let stopped = self.stopped.map(|(n, why)| {
+            let text = format!("the check of the run's order stopped: {why}");
+            let mut d = Diagnostic::new("R036", text);
+            d.place.event = Some(n);
+            d
+        });
+        Checked {
+            races,
+            more: mine.map_or(0, |l| l.pairs.more),
+            stopped,
+            too_early: mine.and_then(|l| l.too_early),
+        }
+    }
+}
+
+fn take(lanes: &mut Vec<Lane>, stopped: &mut Option<(u64, &'static str)>, n: u64, step: &Step) {
+    if stopped.is_some() {
+        return;
+    }
+    if let Step::Fetch { at: (_, dir, _), desc, .. } = step {
+        match dir {
+            Dir::Tx if desc.flag(View::Tx, "dmb") => {
+                split(lanes, |r| r.dmb == DmbReading::Full);
+            }
+            Dir::Rx if desc.flag(View::Rx, "strong_order") => {
+                split(lanes, |r| r.sow == SowReading::Through);
+            }
+            _ => {}
+        }
+    }
+    for lane in lanes.iter_mut() {
+        lane.step(n, step);
+    }
+    let sum = |f: fn(&Lane) -> usize| lanes.iter().map(f).sum::<usize>();
+    let why = if sum(|l| l.table.accesses.len()) > MAX_ORDER_ACCESSES {
+        "it holds as many accesses as it may"
+    } else if sum(|l| l.bytes.count()) > MAX_ORDER_SPANS {
+        "the run tells too many stretches of memory apart"
+    } else if lanes.iter().map(|l| l.bytes.work).sum::<u64>() > MAX_ORDER_WORK {
+        "accesses overlap too often"
+    } else {
+        return;
+    };
+    *stopped = Some((n, why));
+}
+
+/// Lanes that hold both kinds of readings become two.
+fn split(lanes: &mut Vec<Lane>, yes: impl Fn(Readings) -> bool) {
+    for i in 0..lanes.len() {
+        let (with, without) = lanes[i].set.split(&yes);
+        if with.is_empty() {
+            continue;
+        }
+        let Some(other) = lanes[i].only(without) else { continue };
+        if let Some(one) = lanes[i].only(with) {
+            lanes[i] = one;
+            lanes.push(other);
+        }
+    }
+}
+
+/// Runs a program to its end and checks the order of its accesses.
+pub fn check(p: &Program, readings: Readings) -> Checked {
+    let mut checker = Checker::new(p, readings);
+    machine::run(p, |m, e| {
+        checker.event(m, e);
+        !checker.has_stopped()
+    });
+    checker.finish(p)
+}

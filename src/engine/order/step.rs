@@ -1,0 +1,276 @@
+//! The steps that the rules of order speak of, and how an event of the ring model is told in
+//! them.
+//!
+//! Nothing after this file knows the machine: whatever else makes runs (a schedule that is not
+//! the calm one, agents that are no host) tells them in the same steps.
+
+use super::queue::Stream;
+use crate::engine::program::{Program, QueueId};
+use crate::engine::ring::host::Frame;
+use crate::engine::ring::queue::Queue;
+use crate::engine::ring::{Agent, Event, EventKind, Machine};
+use crate::udma::profile::MARKER;
+use crate::udma::{DESC_BYTES, Desc, Dir, class, reg};
+use std::collections::BTreeMap;
+
+/// A slot of a queue: the queue's index in the program, direction, slot.
+pub type SlotAt = (u32, Dir, u64);
+
+/// Bytes of a polled word.
+pub const WORD_BYTES: u64 = 4;
+
+/// What a CPU agent waits for on a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// Index of the queue.
+    pub queue: u32,
+    /// The word that held the marker; `None` where the queue was seen idle (MODEL).
+    pub word: Option<u64>,
+    /// First and last batch that the wait is about.
+    pub batches: (u64, u64),
+    /// Bytes of the slots that the ack after it frees: address and length.
+    pub slots: Vec<(u64, u64)>,
+}
+
+/// One step. Queues are named by their index in the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A CPU agent stores `len` bytes; into a slot where it stages a descriptor.
+    Store {
+        /// Who.
+        agent: Agent,
+        /// First address.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+        /// The slot, if it is one.
+        slot: Option<SlotAt>,
+    },
+    /// A CPU agent's memory barrier.
+    Fence {
+        /// Who.
+        agent: Agent,
+    },
+    /// A CPU agent rings for `count` more descriptors.
+    Doorbell {
+        /// Who.
+        agent: Agent,
+        /// Queue.
+        queue: u32,
+        /// Direction.
+        dir: Dir,
+        /// How many.
+        count: u64,
+    },
+    /// One direction of a queue is reset. MODEL: that orders nothing.
+    Reset {
+        /// Queue.
+        queue: u32,
+        /// Direction.
+        dir: Dir,
+    },
+    /// The engine reads a slot of its ring.
+    Fetch {
+        /// Queue, direction, slot.
+        at: SlotAt,
+        /// Address of the slot.
+        addr: u64,
+        /// What it got.
+        desc: Desc,
+        /// Given with the descriptor that ends a packet's Tx side.
+        stream: Option<Stream>,
+    },
+    /// The engine reads a Tx descriptor's bytes.
+    Read {
+        /// Queue.
+        queue: u32,
+        /// Slot.
+        slot: u64,
+        /// First address.
+        addr: u64,
+        /// Bytes; 0 for META.
+        len: u64,
+    },
+    /// An Rx descriptor's bytes become visible, all at once.
+    Visible {
+        /// Queue.
+        queue: u32,
+        /// Slot.
+        slot: u64,
+        /// First address.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+        /// Its batch.
+        batch: u64,
+    },
+    /// The oldest packet of a queue is retired whole.
+    PacketEnd {
+        /// Queue.
+        queue: u32,
+        /// Its batch.
+        batch: u64,
+    },
+    /// A CPU agent's poll was successful.
+    Seen {
+        /// Who.
+        agent: Agent,
+        /// What it waited for.
+        wait: Wait,
+    },
+    /// Something lets others know of it through an object, such as a semaphore.
+    Post {
+        /// What.
+        by: Poster,
+        /// Any number that names the object, or one value of it.
+        object: u64,
+    },
+    /// A CPU agent goes on because of all that was posted to an object so far.
+    Await {
+        /// Who.
+        agent: Agent,
+        /// The object.
+        object: u64,
+    },
+}
+
+/// What is known to an agent that awaits an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Poster {
+    /// A CPU agent with what it did and knows; its stores up to its last fence.
+    Cpu(Agent),
+    /// The newest write of the Rx descriptor in a slot: a semaphore word written by DMA.
+    Write(SlotAt),
+    /// The packets that a queue has retired so far: a block that is complete.
+    Queue(u32),
+}
+
+/// Tells the machine's events in steps.
+#[derive(Debug, Clone)]
+pub struct Teller {
+    index: BTreeMap<QueueId, u32>,
+}
+
+impl Teller {
+    /// For the events of a program's runs.
+    pub fn new(p: &Program) -> Teller {
+        Teller { index: p.queues.iter().enumerate().map(|(i, q)| (q.id, i as u32)).collect() }
+    }
+
+    /// Index of a queue.
+    pub fn queue(&self, id: QueueId) -> Option<u32> {
+        self.index.get(&id).copied()
+    }
+
+    /// The steps that an event stands for; `m` is the state after it.
+    pub fn steps(&self, m: &Machine, e: &Event, out: &mut impl FnMut(Step)) {
+        match e.agent {
+            Agent::Engine(id) => {
+                if let Some(step) = self.queue(id).and_then(|q| engine(m, e, q)) {
+                    out(step);
+                }
+            }
+            agent => self.cpu(m, e, agent, out),
+        }
+    }
+
+    fn cpu(&self, m: &Machine, e: &Event, agent: Agent, out: &mut impl FnMut(Step)) {
+        match e.kind {
+            EventKind::Stage { queue, tx, rx, .. } => {
+                let Some(q) = self.queue(queue) else { return };
+                for (dir, taken) in [(Dir::Rx, rx), (Dir::Tx, tx)] {
+                    if taken.desc.is_some() {
+                        let addr = m.queues[q as usize].ring(dir).slot_addr(taken.slot);
+                        let slot = Some((q, dir, taken.slot));
+                        out(Step::Store { agent, addr, len: DESC_BYTES as u64, slot });
+                    }
+                }
+            }
+            EventKind::CopyIn { queue, dir, slot, count } => {
+                let Some(q) = self.queue(queue) else { return };
+                let addr = m.queues[q as usize].ring(dir).slot_addr(slot);
+                let len = count.saturating_mul(DESC_BYTES as u64);
+                out(Step::Store { agent, addr, len, slot: Some((q, dir, slot)) });
+            }
+            EventKind::MarkerWrite { addr, .. } => {
+                out(Step::Store { agent, addr, len: WORD_BYTES, slot: None });
+            }
+            EventKind::Store { addr, len } => out(Step::Store { agent, addr, len, slot: None }),
+            EventKind::CpuFence => out(Step::Fence { agent }),
+            EventKind::MmioWrite { engine, offset, value, lost } => {
+                let Some(r) = reg::name_at(offset) else { return };
+                let Some((dir, queue)) = r.queue else { return };
+                let Some(queue) = self.queue(QueueId { engine, queue }) else { return };
+                match r.name {
+                    "drtp_inc" if !lost => {
+                        let count = u64::from(value & 0xff_ffff);
+                        out(Step::Doorbell { agent, queue, dir, count });
+                    }
+                    "q_sw_ctrl" if value & 0x100 != 0 => out(Step::Reset { queue, dir }),
+                    _ => {}
+                }
+            }
+            EventKind::Poll { addr, value, .. } if value == MARKER => {
+                self.seen(m, e, agent, Some(addr), out);
+            }
+            EventKind::PollIdle { idle: true, .. } => self.seen(m, e, agent, None, out),
+            _ => {}
+        }
+    }
+
+    /// A poll that ended its wait. Polls that did not are no accesses.
+    fn seen(
+        &self,
+        m: &Machine,
+        e: &Event,
+        agent: Agent,
+        word: Option<u64>,
+        out: &mut impl FnMut(Step),
+    ) {
+        let Some(Frame::Wait { queue, count, .. }) = m.host.stack.last() else { return };
+        if m.host.polled != Some(true) {
+            return;
+        }
+        let Some(queue) = self.queue(*queue) else { return };
+        let q = &m.queues[queue as usize];
+        let first = (q.ledger.done() + 1).min(e.batch);
+        let slots = Dir::BOTH.iter().flat_map(|d| freed(q, *d, u64::from(*count))).collect();
+        let wait = Wait { queue, word, batches: (first, e.batch), slots };
+        out(Step::Seen { agent, wait });
+    }
+}
+
+/// The bytes of the next `count` slots that an ack frees: to the ring's end, and from its start.
+fn freed(q: &Queue, dir: Dir, count: u64) -> impl Iterator<Item = (u64, u64)> {
+    let ring = q.ring(dir);
+    let count = count.min(ring.size);
+    let at = u64::from(q.sw(dir).next_cdesc_idx);
+    let first = count.min(ring.size.saturating_sub(at));
+    let bytes = DESC_BYTES as u64;
+    [(ring.slot_addr(at), first * bytes), (ring.base, (count - first) * bytes)]
+        .into_iter()
+        .filter(|(_, len)| *len > 0)
+}
+
+/// A step of an engine queue.
+fn engine(m: &Machine, e: &Event, queue: u32) -> Option<Step> {
+    let q = &m.queues[queue as usize];
+    Some(match e.kind {
+        EventKind::Fetch { dir, slot, desc } => {
+            let addr = q.hw(dir).ring.slot_addr(slot);
+            let ends = dir == Dir::Tx && q.packet.complete;
+            let stream = ends.then(|| {
+                let data = q.packet.tx.iter().find(|x| !x.desc.is_meta());
+                let copy = data.is_some_and(|x| class::is_copy(x.desc.word1));
+                Stream { need: q.packet.need, whole: !copy }
+            });
+            Step::Fetch { at: (queue, dir, slot), addr, desc, stream }
+        }
+        EventKind::Read { slot, addr, len } => Step::Read { queue, slot, addr, len },
+        EventKind::Visible { slot, addr, len } => {
+            Step::Visible { queue, slot, addr, len, batch: e.batch }
+        }
+        EventKind::Retire { packet_end: true, .. } => Step::PacketEnd { queue, batch: e.batch },
+        _ => return None,
+    })
+}

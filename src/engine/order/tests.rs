@@ -1,0 +1,1 @@
+//! Each rule of order on a small ring.
