@@ -710,25 +710,16 @@ fn batches_of_a_virtual_ring_run_to_their_markers() {
             p.script.push(word(marker, 0xabcd_ef01).into());
             p.script.push(word(marker + 4, 0).into());
             let sizes = v.padded_sizes(b, 208).unwrap();
-            for (dir, size, used) in
-                [(Dir::Tx, sizes.0, 0), (Dir::Rx, sizes.1, 1)].map(|(d, n, i)| (d, n, (i, used[i])))
+            for (i, (dir, size)) in [(Dir::Tx, sizes.0), (Dir::Rx, sizes.1)].into_iter().enumerate()
             {
                 let list = v.dump_batch(b, dir, size, marker, &t).unwrap();
                 assert_eq!(list.len() as u64, size);
-                let bytes = phased(&list, dir, 1024, used.1, 1).flat_map(Desc::to_bytes).collect();
-                p.script.push(
-                    HostOp::CopyIn {
-                        queue: Q,
-                        ring: RingType::Dir(dir),
-                        at: used.1,
-                        descs: Blob::from_vec(bytes),
-                    }
-                    .into(),
-                );
-                assert!(used.0 < 2);
+                let bytes = phased(&list, dir, 1024, used[i], 1).flat_map(Desc::to_bytes).collect();
+                let descs = Blob::from_vec(bytes);
+                let ring = RingType::Dir(dir);
+                p.script.push(HostOp::CopyIn { queue: Q, ring, at: used[i], descs }.into());
+                used[i] += size;
             }
-            used[0] += sizes.0;
-            used[1] += sizes.1;
             let (m2s, s2m) = (sizes.0 as u32, sizes.1 as u32);
             p.script.push(HostOp::Fence.into());
             p.script.push(HostOp::CopyStart { queue: Q, m2s, s2m }.into());
