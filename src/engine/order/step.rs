@@ -227,14 +227,14 @@ impl Teller {
         word: Option<u64>,
         out: &mut impl FnMut(Step),
     ) {
-        let Some(Frame::Wait { queue, count, .. }) = m.host.stack.last() else { return };
-        if m.host.polled != Some(true) {
+        let Some(Frame::Wait { queue, counts, .. }) = m.cpu().stack.last() else { return };
+        if m.cpu().polled != Some(true) {
             return;
         }
         let Some(queue) = self.queue(*queue) else { return };
         let q = &m.queues[queue as usize];
         let first = (q.ledger.done() + 1).min(e.batch);
-        let slots = Dir::BOTH.iter().flat_map(|d| freed(q, *d, u64::from(*count))).collect();
+        let slots = Dir::BOTH.iter().flat_map(|d| freed(q, *d, u64::from(counts.of(*d)))).collect();
         let wait = Wait { queue, word, batches: (first, e.batch), slots };
         out(Step::Seen { agent, wait });
     }
