@@ -8,8 +8,8 @@ pub mod command;
 pub mod expr;
 #[cfg(test)]
 mod fixture;
-pub mod module_run;
 pub mod lower;
+pub mod module_run;
 pub mod order;
 pub mod program;
 pub mod ring;

@@ -10,7 +10,7 @@ use super::program::{
 };
 use super::ring::Memory;
 use super::ring::host::Counts;
-use crate::bir::exec::{self, Action, Control, Group};
+use crate::bir::exec::{self, Action, Control, Group, Item};
 use crate::bir::layout::{PARTITIONS, PSUM_BASE, PSUM_STRIDE, SB_BASE, SB_STRIDE};
 use crate::bir::memory::{Read, UNWRITTEN};
 use crate::bir::{Body, Engine, Inst, Layout, Module, Name, Pos, Space, Transfer, Walk};
@@ -76,8 +76,9 @@ impl Eq for ModuleRun {}
 /// What an instruction needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Work {
-    /// The instruction of the loaded module; none where a block ends.
-    pub pos: Option<Pos>,
+    /// The instruction of the loaded module, and that of the one that is run; none where a block
+    /// ends.
+    pub inst: Option<(Pos, Item)>,
     /// Semaphores waited for: id and value.
     pub waits: Vec<(u64, u64)>,
     /// What is done, in order.
@@ -235,11 +236,12 @@ impl ModuleRun {
         memory: &dyn Read,
         engine: Engine,
     ) -> Result<(Work, Vec<Diagnostic>), Diagnostic> {
-        let inst = control.current(&self.exec, engine).and_then(|i| self.exec.inst(i)).cloned();
+        let item = control.current(&self.exec, engine);
+        let inst = item.and_then(|i| self.exec.inst(i)).cloned();
         let action = control.fetch(&self.exec, memory, engine).map_err(|f| f.diag)?;
         let mut remarks = Vec::new();
         let mut work = Work {
-            pos: inst.as_ref().map(|i| i.pos),
+            inst: inst.as_ref().map(|i| i.pos).zip(item),
             waits: Vec::new(),
             parts: Vec::new(),
             updates: Vec::new(),

@@ -191,6 +191,21 @@ impl Program {
         self.entries.get(item.0 as usize).map(|e| &e.inst)
     }
 
+    /// What an instruction comes after: those that it depends on, and those with which an opaque
+    /// instruction shares bytes.
+    pub fn comes_after(&self, item: Item) -> impl Iterator<Item = Item> + '_ {
+        let entry = self.inst(item).map(|_| self.entry(item));
+        entry
+            .into_iter()
+            .flat_map(|e| e.edges.iter().flat_map(|x| &x.targets).chain(&e.after).copied())
+    }
+
+    /// Engines that come to an instruction together; one where nobody else does.
+    pub fn joined(&self, item: Item) -> Engines {
+        let entry = self.inst(item).map(|_| self.entry(item));
+        entry.filter(|e| e.joined).map_or(Engines::default(), |e| e.engines)
+    }
+
     /// A DMA block by the names of its queue and itself, and its position in the queue.
     pub fn dma_block(&self, queue: &str, name: &str) -> Option<(u32, &Arc<Inst>)> {
         self.blocks.get(queue)?.get(name).map(|(k, b)| (*k, b))

@@ -5,6 +5,9 @@
 //! the calm one, agents that are no host) tells them in the same steps.
 
 use super::queue::Stream;
+use crate::bir::Engine;
+use crate::bir::exec::Item;
+use crate::engine::module_run::ModuleRun;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::host::Frame;
 use crate::engine::ring::queue::Queue;
@@ -12,6 +15,7 @@ use crate::engine::ring::{Agent, Event, EventKind, Machine};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, class, reg};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A slot of a queue: the queue's index in the program, direction, slot.
 pub type SlotAt = (u32, Dir, u64);
@@ -149,12 +153,33 @@ pub enum Poster {
 #[derive(Debug, Clone)]
 pub struct Teller {
     index: BTreeMap<QueueId, u32>,
+    module: Option<Arc<ModuleRun>>,
+}
+
+/// Objects through which sequencers know of each other: a semaphore, an instruction that is
+/// complete, an engine with all that it has completed.
+#[derive(Clone, Copy)]
+enum Object {
+    Semaphore(u64),
+    Done(Item),
+    Engine(Engine),
+}
+
+impl Object {
+    fn number(self) -> u64 {
+        match self {
+            Object::Semaphore(id) => id & !(3 << 62),
+            Object::Done(item) => 1 << 62 | u64::from(item.0),
+            Object::Engine(e) => 2 << 62 | u64::from(e.number()),
+        }
+    }
 }
 
 impl Teller {
     /// For the events of a program's runs.
     pub fn new(p: &Program) -> Teller {
-        Teller { index: p.queues.iter().enumerate().map(|(i, q)| (q.id, i as u32)).collect() }
+        let index = p.queues.iter().enumerate().map(|(i, q)| (q.id, i as u32)).collect();
+        Teller { index, module: p.module.clone() }
     }
 
     /// Index of a queue.
@@ -213,8 +238,35 @@ impl Teller {
             EventKind::Poll { addr, value, .. } if value == MARKER => {
                 self.seen(m, e, agent, Some(addr), out);
             }
+            EventKind::Patch { queue, dir, slot, at, .. } => {
+                let Some(q) = self.queue(queue) else { return };
+                out(Step::Store { agent, addr: at, len: 8, slot: Some((q, dir, slot)) });
+            }
+            EventKind::SemWait { id, .. } => {
+                out(Step::Await { agent, object: Object::Semaphore(id).number() });
+            }
+            EventKind::SemUpdate { id, .. } => post(agent, Object::Semaphore(id), out),
+            EventKind::Inst { item, .. } => self.begins(agent, item, out),
+            EventKind::InstDone { item, .. } => {
+                post(agent, Object::Done(item), out);
+                if let Agent::Seq(engine) = agent {
+                    post(agent, Object::Engine(engine), out);
+                }
+            }
             EventKind::PollIdle { idle: true, .. } => self.seen(m, e, agent, None, out),
             _ => {}
+        }
+    }
+
+    /// MODEL: a sequencer that holds an instruction until others are complete knows of all that
+    /// they did.
+    fn begins(&self, agent: Agent, item: Item, out: &mut impl FnMut(Step)) {
+        let Some(run) = &self.module else { return };
+        for before in run.exec.comes_after(item) {
+            out(Step::Await { agent, object: Object::Done(before).number() });
+        }
+        for engine in run.exec.joined(item).iter() {
+            out(Step::Await { agent, object: Object::Engine(engine).number() });
         }
     }
 
@@ -238,6 +290,13 @@ impl Teller {
         let wait = Wait { queue, word, batches: (first, e.batch), slots };
         out(Step::Seen { agent, wait });
     }
+}
+
+/// A sequencer's instructions are complete before it lets others know: nothing of them is left
+/// unfenced.
+fn post(agent: Agent, object: Object, out: &mut impl FnMut(Step)) {
+    out(Step::Fence { agent });
+    out(Step::Post { by: Poster::Cpu(agent), object: object.number() });
 }
 
 /// The bytes of the next `count` slots that an ack frees: to the ring's end, and from its start.

@@ -1,5 +1,6 @@
 //! Events: what happened, when, and whose doing it was (`docs/model.md`, "Events").
 
+use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
 use crate::engine::program::{DeviceOp, QueueId};
 use crate::udma::{Desc, Dir, reg};
@@ -180,10 +181,19 @@ pub enum EventKind {
         /// How many.
         count: u64,
     },
-    /// A sequencer executes an instruction of the module.
+    /// A sequencer begins an instruction of the module.
     Inst {
         /// The instruction of the loaded module that it is or stems from.
         pos: Pos,
+        /// The instruction of the module that is run.
+        item: Item,
+    },
+    /// All that it does is done.
+    InstDone {
+        /// The instruction of the loaded module.
+        pos: Pos,
+        /// The instruction of the module that is run.
+        item: Item,
     },
     /// A sequencer resolved a run-time address and wrote it into a staged descriptor.
     Patch {
@@ -410,6 +420,7 @@ impl EventKind {
             EventKind::Stage { .. } => "stage",
             EventKind::CopyIn { .. } => "copy_in",
             EventKind::Inst { .. } => "inst",
+            EventKind::InstDone { .. } => "inst_done",
             EventKind::Patch { .. } => "patch",
             EventKind::Blocked { .. } => "blocked",
             EventKind::SemWait { .. } => "sem_wait",

@@ -69,7 +69,9 @@ fn own(kind: &EventKind) -> Value {
         EventKind::CopyIn { dir, slot, count, .. } => {
             json!({ "ring": dir.name(), "slot": slot, "count": count })
         }
-        EventKind::Inst { pos } | EventKind::Blocked { pos } => json!({ "inst": pos.0 }),
+        EventKind::Inst { pos, .. }
+        | EventKind::InstDone { pos, .. }
+        | EventKind::Blocked { pos } => json!({ "inst": pos.0 }),
         EventKind::Patch { dir, slot, at, addr: a, .. } => {
             json!({ "ring": dir.name(), "slot": slot, "at": addr(at), "len": 8, "addr": addr(a) })
         }

@@ -113,10 +113,10 @@ impl Machine {
                 for d in remarks {
                     self.find(d);
                 }
-                let pos = work.pos;
+                let inst = work.inst;
                 self.seqs[k].work = Some(Arc::new(work));
                 self.host.stack.push(Frame::Seq { stage: Stage::Waits, part: 0, step: 0 });
-                pos.map(|pos| EventKind::Inst { pos })
+                inst.map(|(pos, item)| EventKind::Inst { pos, item })
             }
             Err(d) => {
                 self.seqs[k].failed = true;
@@ -179,11 +179,14 @@ impl Machine {
     /// The instruction is complete.
     fn seq_end(&mut self, p: &Program, k: usize) -> Next {
         let engine = self.seqs[k].engine;
-        self.seqs[k].work = None;
+        let inst = self.seqs[k].work.take().and_then(|w| w.inst);
         if let (Some(run), Some(control)) = (&p.module, &mut self.control) {
             Arc::make_mut(control).complete(&run.exec, engine);
         }
-        Next::End(Ret::OK)
+        match inst {
+            Some((pos, item)) => Next::Last(EventKind::InstDone { pos, item }, Ret::OK),
+            None => Next::End(Ret::OK),
+        }
     }
 
     /// One step of a batch: both rings, the marker, patched addresses, doorbells, the wait.

@@ -57,7 +57,8 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
         EventKind::CopyIn { dir, slot, count, .. } => {
             format!("copy in {count} descriptors to {dir}[{slot}]")
         }
-        EventKind::Inst { pos } => p.inst_text(pos),
+        EventKind::Inst { pos, .. } => p.inst_text(pos),
+        EventKind::InstDone { pos, .. } => format!("{} is complete", p.inst_text(pos)),
         EventKind::Blocked { pos } => format!("stands for ever at {}", p.inst_text(pos)),
         EventKind::Patch { dir, slot, addr, .. } => {
             format!("patch {dir}[{slot}]: its address is {}", at(addr))
