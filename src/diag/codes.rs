@@ -1192,6 +1192,13 @@ pub static CODES: &[CodeInfo] = &[
         "Copy once for each destination.",
     ),
     code(
+        ("L080", Error),
+        "a stage changed what the module does",
+        "The module after this stage leaves other bytes in memory than the module as loaded, run from the same memory.",
+        "A fault in the stage, or in what it assumes; the message names the first byte, both values and the first instruction that left other bytes behind.",
+        "Look at that instruction before and after the stage (`lower --print-before`, `--print-after`).",
+    ),
+    code(
         ("R001", Error),
         "engine fault",
         "The engine found a cause that aborts it.",

@@ -14,3 +14,4 @@ pub mod order;
 pub mod program;
 pub mod ring;
 pub mod session;
+pub mod validate;

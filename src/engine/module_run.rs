@@ -5,18 +5,20 @@
 //! in the order of the file; its two rings and its marker lie in device memory of their own.
 
 use super::author::{self, Packet, Target};
+use super::lower::Lowered;
 use super::program::{
     Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, Start,
 };
-use super::ring::Memory;
 use super::ring::host::Counts;
+use super::ring::{Event, Machine, Memory, machine};
 use crate::bir::exec::{self, Action, Control, Group, Item};
 use crate::bir::layout::{PARTITIONS, PSUM_BASE, PSUM_STRIDE, SB_BASE, SB_STRIDE};
 use crate::bir::memory::{Read, UNWRITTEN};
-use crate::bir::{Body, Engine, Inst, Layout, Module, Name, Pos, Space, Transfer, Walk};
-use crate::diag::{Diagnostic, Severity};
+use crate::bir::{Body, Engine, Inst, Layout, Name, Pos, Space, Transfer, Walk};
+use crate::diag::{Diagnostic, Place, Severity};
 use crate::limits::MAX_RING_DESCS;
 use crate::udma::builder::{PairRequest, build_pair};
+use crate::udma::field::find;
 use crate::udma::ring::{GUARD_GAP, RING_ALIGN};
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 use std::collections::{BTreeMap, HashMap};
@@ -60,8 +62,30 @@ pub struct ModuleRun {
     /// For what machine descriptors are made.
     pub target: Target,
     queues: HashMap<Name, QueueAt>,
-    /// Instructions of the loaded module by position: what each is called.
-    names: Vec<String>,
+    /// The module after each stage, the loaded one first.
+    pub lowered: Lowered,
+    /// Instructions of the loaded module by position: what each is called, and where it is.
+    insts: Vec<InstInfo>,
+    fault: Option<RingFault>,
+}
+
+/// An instruction of the loaded module, for telling of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstInfo {
+    /// Name and opcode.
+    pub text: String,
+    /// Where it is in its file.
+    pub place: Place,
+}
+
+/// A fault that is committed on purpose when descriptors are made, so that tests can show that
+/// the checks behind it see it. No command line, script or screen reaches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingFault {
+    /// No barrier stands anywhere.
+    MissingBarrier,
+    /// Packing loses the last packet of every block that has several.
+    DroppedByPacking,
 }
 
 impl PartialEq for ModuleRun {
@@ -198,6 +222,16 @@ pub struct Options {
     pub profile: &'static Profile,
     /// Generation.
     pub arch: Generation,
+    /// For tests only.
+    pub fault: Option<RingFault>,
+}
+
+impl Options {
+    /// For a generation under the default profile.
+    pub fn new(arch: Generation) -> Options {
+        let profile = Profile::default_profile();
+        Options { ring_slots: DEFAULT_RING_SLOTS, profile, arch, fault: None }
+    }
 }
 
 impl ModuleRun {
@@ -221,9 +255,14 @@ impl ModuleRun {
         self.queues.iter().find(|(_, at)| at.id == id).map(|(name, _)| name)
     }
 
-    /// An instruction of the loaded module, in words.
-    pub fn inst_text(&self, pos: Pos) -> String {
-        self.names.get(pos.0 as usize).cloned().unwrap_or_else(|| format!("instruction {}", pos.0))
+    /// An instruction of the loaded module.
+    pub fn inst(&self, pos: Pos) -> Option<&InstInfo> {
+        self.insts.get(pos.0 as usize)
+    }
+
+    /// How many instructions the loaded module has.
+    pub fn inst_count(&self) -> usize {
+        self.insts.len()
     }
 
     /// Begins the next instruction of an engine; returns what it needs, and remarks.
@@ -303,6 +342,7 @@ impl ModuleRun {
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
         let mut rest = authored.packets;
+        self.commit_fault(&mut rest);
         while !rest.is_empty() {
             let (mut tx, mut rx) = (0, 0);
             let fits = rest.iter().take_while(|p| {
@@ -312,12 +352,55 @@ impl ModuleRun {
             });
             let n = fits.count().max(1);
             let later = rest.split_off(n);
-            author::close_batch(&mut rest, &self.target);
+            if self.fault != Some(RingFault::MissingBarrier) {
+                author::close_batch(&mut rest, &self.target);
+            }
             work.parts.push(Part::Batch(Batch::new(&self.target, at, &rest)?));
             rest = later;
         }
         Ok(())
     }
+}
+
+impl ModuleRun {
+    fn commit_fault(&self, packets: &mut Vec<Packet>) {
+        match self.fault {
+            None => {}
+            Some(RingFault::MissingBarrier) => {
+                for p in packets {
+                    for d in &mut p.tx {
+                        *d = without_barriers(*d, Dir::Tx);
+                    }
+                    for d in &mut p.rx {
+                        *d = without_barriers(*d, Dir::Rx);
+                    }
+                }
+            }
+            Some(RingFault::DroppedByPacking) => {
+                if packets.len() > 1 {
+                    packets.pop();
+                }
+            }
+        }
+    }
+}
+
+fn without_barriers(desc: Desc, dir: Dir) -> Desc {
+    if desc.is_meta() {
+        return desc;
+    }
+    ["dmb", "strong_order", "write_barrier"]
+        .iter()
+        .fold(desc, |d, name| find(d.view(dir), name).map_or(d, |f| d.with(f, 0)))
+}
+
+/// Runs a program to its end and shows each event with the state after it.
+pub fn each_event(p: &Program, mut see: impl FnMut(&Machine, &Event)) -> Machine {
+    machine::run(p, |m, e| {
+        see(m, e);
+        true
+    })
+    .machine
 }
 
 /// Bytes that go to the elements of a walk, run by run.
@@ -337,17 +420,22 @@ pub struct Initial {
     pub given: BTreeMap<String, Vec<u8>>,
 }
 
-/// The program that runs `lowered` on rings. `loaded` is the module that it came from.
+/// The program that runs the last snapshot of `lowered` on rings. `place` says where an
+/// instruction of the loaded module is.
 ///
 /// # Errors
-/// More queues than the sixteen engines have, or memory that does not fit its location.
+/// There is no snapshot, there are more queues than the sixteen engines have, or memory does not
+/// fit its location.
 pub fn program(
-    loaded: &Module,
-    lowered: Arc<Module>,
+    lowered: &Lowered,
+    place: &dyn Fn(Pos) -> Place,
     initial: &Initial,
     options: &Options,
 ) -> Result<Program, Vec<Diagnostic>> {
-    let exec = exec::Program::new(lowered);
+    let (Some(loaded), Some(last)) = (lowered.snapshots.first(), lowered.module()) else {
+        return Err(vec![Diagnostic::new("R025", "there is no module")]);
+    };
+    let exec = exec::Program::new(last.clone());
     let mut p = Program::new(options.arch, options.profile);
     let slots = options.ring_slots.clamp(MIN_RING_SLOTS, MAX_RING_DESCS);
     let slots = slots.next_multiple_of(16).min(MAX_RING_DESCS);
@@ -388,20 +476,18 @@ pub fn program(
     }
     memory(exec.layout(), initial, &mut p)?;
     let target = scratch(exec.layout(), options, &mut p);
-    let mut positions = Vec::new();
-    loaded.visit(&mut |i| {
+    let mut insts: Vec<InstInfo> = Vec::new();
+    loaded.module.visit(&mut |i| {
         let at = i.pos.0 as usize;
-        if positions.len() <= at {
-            positions.resize(at + 1, String::new());
+        if insts.len() <= at {
+            insts.resize(at + 1, InstInfo::default());
         }
-        positions[at] = if i.name.is_empty() {
-            i.opcode.to_string()
-        } else {
-            format!("%{} {}", i.name, i.opcode)
-        };
+        let name = if i.name.is_empty() { String::new() } else { format!("%{} ", i.name) };
+        insts[at] = InstInfo { text: format!("{name}{}", i.opcode), place: place(i.pos) };
     });
     p.sort_regions();
-    p.module = Some(Arc::new(ModuleRun { exec, target, queues, names: positions }));
+    let (lowered, fault) = (lowered.clone(), options.fault);
+    p.module = Some(Arc::new(ModuleRun { exec, target, queues, lowered, insts, fault }));
     Ok(p)
 }
 
@@ -476,7 +562,8 @@ fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
 impl Program {
     /// An instruction of the module, in words.
     pub fn inst_text(&self, pos: Pos) -> String {
-        self.module.as_ref().map_or_else(|| format!("instruction {}", pos.0), |m| m.inst_text(pos))
+        let info = self.module.as_ref().and_then(|m| m.inst(pos));
+        info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }
 }
 

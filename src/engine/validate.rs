@@ -1,0 +1,353 @@
+//! Whether lowering kept a module's meaning: the module as loaded, after each stage, and on
+//! rings, run from the same memory; byte by byte the same at the end (`docs/validation.md`).
+//!
+//! Equal bytes cannot show a missing barrier in a calm run, so that the run on rings also goes
+//! through the order check.
+
+use super::lower::{Lowered, Stage};
+use super::module_run::{self, Initial};
+use super::order::{self, Readings};
+use super::program::Program;
+use super::ring::{Agent, Event, EventKind, Machine};
+use crate::bir::exec::{self, Action, Choice, Control};
+use crate::bir::memory::Read;
+use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos, Walk};
+use crate::diag::{Diagnostic, Severity};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What came of a stage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// The same memory as the module as loaded; for that one: it ran to its end.
+    Same,
+    /// It does not run to its end, or cannot be run.
+    Failed(Vec<Finding>),
+    /// Another memory.
+    Differs(Difference),
+    /// The same memory, but only by luck: accesses that nothing orders.
+    Races(Vec<Diagnostic>),
+}
+
+impl Verdict {
+    /// Whether the stage is as it should be.
+    pub fn is_good(&self) -> bool {
+        *self == Verdict::Same
+    }
+
+    /// In words, without place.
+    pub fn words(&self) -> String {
+        match self {
+            Verdict::Same => "same memory".to_owned(),
+            Verdict::Failed(f) => match f.first() {
+                Some(f) => format!("does not run: {}", f.diag.message),
+                None => "does not run".to_owned(),
+            },
+            Verdict::Differs(d) => d.words(),
+            Verdict::Races(r) => match r.first() {
+                Some(d) => format!("{} races: {}", r.len(), d.message),
+                None => "races".to_owned(),
+            },
+        }
+    }
+}
+
+/// The first place at which two runs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The first instruction of the loaded module, in the order of the run, that leaves other
+    /// bytes behind; where none does the one that wrote the address last.
+    pub inst: Option<Pos>,
+    /// Flat address of the first byte.
+    pub address: u64,
+    /// The same as location and row-major byte.
+    pub place: String,
+    /// What the module as loaded leaves there.
+    pub expected: u8,
+    /// What the stage leaves there.
+    pub found: u8,
+}
+
+impl Difference {
+    /// In words.
+    pub fn words(&self) -> String {
+        let Difference { place, expected, found, .. } = self;
+        format!("{place} is {found:#04x}, as loaded it is {expected:#04x}")
+    }
+
+    /// As a finding about a stage.
+    pub fn finding(&self, stage: Stage) -> Finding {
+        let at = self.inst.map_or(At::Module("functions"), |p| At::Inst(p, Part::Whole));
+        Finding::new("L080", at, format!("after {stage}: {}", self.words()))
+    }
+}
+
+/// The run of a module by the reference interpreter.
+#[derive(Debug)]
+pub struct Reference {
+    program: exec::Program,
+    start: Memory,
+    end: Memory,
+    /// What it found.
+    pub findings: Vec<Finding>,
+    /// Whether it came to its end.
+    pub complete: bool,
+}
+
+/// The memory before the first instruction.
+///
+/// # Errors
+/// A location that the module does not have, or another number of bytes than it has (S012).
+pub fn initial_memory(layout: &Layout, initial: &Initial) -> Result<Memory, Vec<Diagnostic>> {
+    let mut memory = Memory::new();
+    let mut wrong = Vec::new();
+    for (name, bytes) in &initial.given {
+        if let Err(e) = memory.load(layout, name, bytes) {
+            wrong.push(Diagnostic::new("S012", format!("`{name}`: {e}")));
+        }
+    }
+    if wrong.is_empty() { Ok(memory) } else { Err(wrong) }
+}
+
+impl Reference {
+    /// Runs a module.
+    ///
+    /// # Errors
+    /// The memory does not fit the module (S012).
+    pub fn new(
+        module: Arc<Module>,
+        initial: &Initial,
+        options: &exec::Options,
+    ) -> Result<Reference, Vec<Diagnostic>> {
+        let program = exec::Program::new(module);
+        let start = initial_memory(program.layout(), initial)?;
+        let mut end = start.clone();
+        let outcome = exec::run(&program, &mut end, options);
+        let complete = outcome.error().is_none();
+        Ok(Reference { program, start, end, findings: outcome.findings, complete })
+    }
+
+    /// The memory at its end.
+    pub fn memory(&self) -> &Memory {
+        &self.end
+    }
+
+    /// Where its locations lie.
+    pub fn layout(&self) -> &Layout {
+        self.program.layout()
+    }
+
+    /// Compares a later form of the same module, run from the same memory.
+    pub fn judge(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        let program = exec::Program::new(module.clone());
+        let mut end = self.start.clone();
+        let outcome = exec::run(&program, &mut end, options);
+        if outcome.error().is_some() {
+            let errors = |f: &&Finding| f.diag.severity == Severity::Error;
+            return Verdict::Failed(outcome.findings.iter().filter(errors).cloned().collect());
+        }
+        match first_difference(self.layout(), &self.end, &end) {
+            None => Verdict::Same,
+            Some(at) => {
+                let mine = Trace::of_module(&program, self.start.clone(), options);
+                Verdict::Differs(self.explain(at, mine))
+            }
+        }
+    }
+
+    /// Compares a run on rings from the same memory, and looks for races in it.
+    pub fn judge_rings(&self, p: &Program, readings: Readings) -> Verdict {
+        let mut machine = Machine::new(p);
+        let mut checker = order::Checker::new(p, readings);
+        while let Some(step) = machine.step(p) {
+            checker.event(&machine, &step.event);
+        }
+        let errors = |d: &&Diagnostic| d.severity == Severity::Error;
+        let failed: Vec<Finding> = machine
+            .findings
+            .iter()
+            .filter(errors)
+            .map(|d| Finding { diag: d.clone(), at: None })
+            .collect();
+        if !failed.is_empty() || !machine.module_done(p) {
+            return Verdict::Failed(failed);
+        }
+        if let Some(at) = first_difference(self.layout(), &self.end, &machine.memory) {
+            return Verdict::Differs(self.explain(at, Trace::of_rings(p, self.layout())));
+        }
+        let races = checker.finish(p).diagnostics(p);
+        let races: Vec<_> = races.into_iter().filter(|d| d.severity == Severity::Error).collect();
+        if races.is_empty() { Verdict::Same } else { Verdict::Races(races) }
+    }
+
+    fn explain(&self, (address, expected, found): (u64, u8, u8), other: Trace) -> Difference {
+        let own = Trace::of_module(&self.program, self.start.clone(), &exec::Options::default());
+        let culprit = own.order.iter().find(|p| own.left.get(p) != other.left.get(p)).copied();
+        let stranger = other.order.iter().find(|p| !own.left.contains_key(p)).copied();
+        Difference {
+            inst: culprit.or(stranger),
+            address,
+            place: exec::locate(self.layout(), address),
+            expected,
+            found,
+        }
+    }
+}
+
+/// The first byte of the locations that two memories do not agree on, in the order of the file:
+/// address and both values.
+pub fn first_difference(layout: &Layout, a: &dyn Read, b: &dyn Read) -> Option<(u64, u8, u8)> {
+    const CHUNK: u64 = 1 << 16;
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for (from, len) in layout.placed().iter().flat_map(|l| l.runs().collect::<Vec<_>>()) {
+        let mut at = from;
+        while at < from + len {
+            let n = CHUNK.min(from + len - at) as usize;
+            x.resize(n, 0);
+            y.resize(n, 0);
+            a.read(at, &mut x);
+            b.read(at, &mut y);
+            if x != y
+                && let Some(k) = x.iter().zip(&y).position(|(p, q)| p != q)
+            {
+                return Some((at + k as u64, x[k], y[k]));
+            }
+            at += n as u64;
+        }
+    }
+    None
+}
+
+/// What each instruction of the loaded module left behind over a whole run: a sum over the
+/// bytes that it wrote, whatever the pieces and their order.
+#[derive(Default)]
+struct Trace {
+    order: Vec<Pos>,
+    left: HashMap<Pos, u64>,
+}
+
+impl Trace {
+    fn note(&mut self, pos: Pos, at: u64, bytes: &[u8]) {
+        let sum = self.left.entry(pos).or_insert_with(|| {
+            self.order.push(pos);
+            0
+        });
+        for (k, b) in bytes.iter().enumerate() {
+            let word = super::ring::digest::mix(at + k as u64, u64::from(*b));
+            *sum = sum.wrapping_add(word);
+        }
+    }
+
+    fn note_walk(&mut self, pos: Pos, walk: &Walk, memory: &dyn Read) {
+        let mut bytes = Vec::new();
+        for (at, len) in walk.runs() {
+            bytes.resize(len as usize, 0);
+            memory.read(at, &mut bytes);
+            self.note(pos, at, &bytes);
+        }
+    }
+
+    fn of_module(p: &exec::Program, mut memory: Memory, options: &exec::Options) -> Trace {
+        let mut trace = Trace::default();
+        let mut control = Control::new(p);
+        for _ in 0..options.max_steps {
+            let Choice::Run(engine) = control.next_engine(p) else { break };
+            let Ok(action) = control.fetch(p, &memory, engine) else { break };
+            if exec::apply(&mut memory, p.layout(), &action, &mut |_| {}).is_err() {
+                break;
+            }
+            match &action {
+                Action::Nothing => {}
+                Action::Transfers(groups) => {
+                    for g in groups {
+                        for t in &g.transfers {
+                            trace.note_walk(g.pos, &t.dest.walk, &memory);
+                        }
+                    }
+                }
+                Action::Opaque { pos, writes } => {
+                    for (walk, _) in writes {
+                        trace.note_walk(*pos, walk, &memory);
+                    }
+                }
+                Action::Store { pos, walk, .. } => trace.note_walk(*pos, walk, &memory),
+            }
+            control.complete(p, engine);
+        }
+        trace
+    }
+
+    /// Writes to locations only: what is put down on its way is nobody's business.
+    fn of_rings(p: &Program, layout: &Layout) -> Trace {
+        let mut trace = Trace::default();
+        module_run::each_event(p, |m, e| {
+            let Some((pos, at, len)) = written(m, e) else { return };
+            if layout.at(at).is_none() {
+                return;
+            }
+            let mut bytes = vec![0; len as usize];
+            m.memory.read(at, &mut bytes);
+            trace.note(pos, at, &bytes);
+        });
+        trace
+    }
+}
+
+/// What an event of a run on rings writes for an instruction: its position, address, bytes.
+pub fn written(m: &Machine, e: &Event) -> Option<(Pos, u64, u64)> {
+    let (at, len) = match e.kind {
+        EventKind::Visible { addr, len, .. } | EventKind::Store { addr, len } => (addr, len),
+        _ => return None,
+    };
+    let engine = match e.agent {
+        Agent::Seq(engine) => engine,
+        Agent::Engine(id) => m.queue(id)?.owner?,
+        Agent::Host => return None,
+    };
+    let seq = m.seqs.iter().find(|s| s.engine == engine)?;
+    Some((seq.work.as_ref()?.inst?.0, at, len))
+}
+
+/// The verdicts on every stage of a lowering, in order.
+#[derive(Debug, Clone)]
+pub struct Validation {
+    /// One for each stage that was run; for `rings` where a program was given.
+    pub stages: Vec<(Stage, Verdict)>,
+    /// What the module as loaded made of it: warnings, or why there is nothing to compare.
+    pub findings: Vec<Finding>,
+}
+
+impl Validation {
+    /// The first stage that does not do what the module as loaded does.
+    pub fn first_bad(&self) -> Option<&(Stage, Verdict)> {
+        self.stages.iter().find(|s| !s.1.is_good())
+    }
+}
+
+/// Runs every snapshot, and the program on rings, against the module as loaded.
+///
+/// # Errors
+/// The memory does not fit the module (S012).
+pub fn validate(
+    lowered: &Lowered,
+    rings: Option<&Program>,
+    initial: &Initial,
+    options: &exec::Options,
+) -> Result<Validation, Vec<Diagnostic>> {
+    let mut out = Validation { stages: Vec::new(), findings: Vec::new() };
+    let Some(first) = lowered.snapshots.first() else { return Ok(out) };
+    let reference = Reference::new(first.module.clone(), initial, options)?;
+    out.findings.clone_from(&reference.findings);
+    if !reference.complete {
+        out.stages.push((first.stage, Verdict::Failed(reference.findings)));
+        return Ok(out);
+    }
+    out.stages.push((first.stage, Verdict::Same));
+    for s in &lowered.snapshots[1..] {
+        out.stages.push((s.stage, reference.judge(&s.module, options)));
+    }
+    if let Some(p) = rings {
+        out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));
+    }
+    Ok(out)
+}
