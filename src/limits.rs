@@ -72,6 +72,10 @@ pub const MAX_EXPR_DEPTH: usize = 128;
 pub const MAX_SCRIPT_COMMANDS: usize = 1 << 20;
 /// Nesting of `source` in scripts.
 pub const MAX_SOURCE_DEPTH: usize = 32;
+/// Bytes of a module as a file; spans in it are 32-bit.
+pub const MAX_BIR_BYTES: u64 = 1 << 29;
+/// Nesting of a module's JSON. A loop in a loop is four deeper.
+pub const MAX_BIR_DEPTH: usize = 256;
 /// Bytes that `x` or the memory pane may show at once.
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
@@ -82,3 +86,14 @@ pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 pub const MAX_CHECKPOINTS: usize = 1024;
 /// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
 pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
+/// Bytes of memory that the execution of a module may hold (4 GiB).
+pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
+/// Steps that an execution may take where its caller sets no other bound: instructions, and
+/// decisions of loops and branches.
+pub const MAX_BIR_STEPS: u64 = 1 << 24;
+/// Bytes that one side of one transfer may have in an execution (1 GiB).
+pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
+/// Bytes that an execution may move where its caller sets no other bound (16 GiB).
+pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
+/// Entries of one index list in an execution.
+pub const MAX_BIR_INDICES: u64 = 1 << 20;

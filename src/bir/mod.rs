@@ -1,9 +1,12 @@
 //! The backend IR: its model, where its operands lie in memory, its verifier, its reference
 //! interpreter. No file formats and no passes live here (`docs/bir.md`).
 
+pub mod compute;
 pub mod enums;
+pub mod exec;
 pub mod expr;
 pub mod layout;
+pub mod memory;
 pub mod module;
 pub mod transfer;
 pub mod value;
@@ -15,6 +18,7 @@ pub use enums::{
 };
 pub use expr::Expr;
 pub use layout::{Layout, PlaceError, Placed};
+pub use memory::Memory;
 pub use module::*;
 pub use transfer::{Op, Side, Transfer};
 pub use value::{Extra, Value};

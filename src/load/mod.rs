@@ -10,6 +10,7 @@
 #[allow(clippy::unwrap_used)]
 pub mod arbitrary;
 pub mod asm;
+pub mod bir;
 pub mod container;
 pub mod detect;
 pub mod dir;
