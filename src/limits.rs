@@ -97,3 +97,17 @@ pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
 pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
 /// Entries of one index list in an execution.
 pub const MAX_BIR_INDICES: u64 = 1 << 20;
+/// Queues of one module.
+pub const MAX_BIR_QUEUES: usize = 176;
+/// Bytes of a queue's name in a module.
+pub const MAX_QUEUE_NAME_BYTES: usize = 31;
+/// Sources of one CCE transfer.
+pub const MAX_CCE_SOURCES: usize = 16;
+/// Pairs of one descriptor's pattern.
+pub const MAX_DESCRIPTOR_PAIRS: usize = 4;
+/// Entries of one index list.
+pub const MAX_INDEX_LIST: u64 = 4096;
+/// Iterations that the verifier tries one by one where the corners of a loop do not tell all.
+pub const MAX_LOOP_PROBES: u64 = 4096;
+/// Changes that shrinking a module tries before it gives what it has.
+pub const MAX_SHRINK_STEPS: u64 = 20_000;

@@ -1,6 +1,7 @@
 //! Expressions over what is known only while the program runs: loop axes, registers, indices.
 
 use super::Name;
+use std::collections::HashSet;
 
 /// An expression; its value is a count of elements, or a bound of a loop. Affine forms of the
 /// file are sums of products here.
@@ -99,10 +100,10 @@ impl Expr {
 
     /// Names of the registers in it.
     pub fn registers(&self) -> Vec<Name> {
-        let mut out = Vec::new();
+        let (mut out, mut seen) = (Vec::new(), HashSet::new());
         self.visit(&mut |e| {
             if let Expr::Register(n) = e
-                && !out.contains(n)
+                && seen.insert(n.clone())
             {
                 out.push(n.clone());
             }
@@ -112,10 +113,10 @@ impl Expr {
 
     /// Positions of the index operands in it.
     pub fn indices(&self) -> Vec<u32> {
-        let mut out = Vec::new();
+        let (mut out, mut seen) = (Vec::new(), HashSet::new());
         self.visit(&mut |e| {
             if let Expr::Index(n) = e
-                && !out.contains(n)
+                && seen.insert(*n)
             {
                 out.push(*n);
             }

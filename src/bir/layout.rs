@@ -327,7 +327,7 @@ fn place(
     let Some(bytes) = bytes.filter(|b| fits(*b)) else {
         return Err(misplaced(name, format!("ends beyond the {room:#x} bytes of its memory")));
     };
-    let addr = external.unwrap_or(DRAM_BASE + loc.addr);
+    let addr = external.unwrap_or_else(|| DRAM_BASE + loc.addr);
     Ok(Placed {
         name: name.clone(),
         space: loc.space,

@@ -5,11 +5,14 @@ pub mod compute;
 pub mod enums;
 pub mod exec;
 pub mod expr;
+pub mod generate;
 pub mod layout;
 pub mod memory;
 pub mod module;
+pub mod shrink;
 pub mod transfer;
 pub mod value;
+pub mod verify;
 pub mod walk;
 
 pub use enums::{

@@ -68,7 +68,11 @@ pub fn text(d: &Diagnostic, source: Option<&str>, ansi: bool) -> String {
         let _ = writeln!(out, "  - {}: {}", place(p), printable(why));
     }
     if let Some(help) = &d.help {
-        let _ = writeln!(out, "  help: {}", printable(help));
+        // Lines after the first stand below its text: a drawing keeps its columns.
+        for (k, line) in help.lines().enumerate() {
+            let head = if k == 0 { "help: " } else { "      " };
+            let _ = writeln!(out, "  {head}{}", printable(line));
+        }
     }
     out
 }
@@ -155,6 +159,12 @@ mod tests {
             text(&d, Some("00 11\n22 zz 33\n"), false),
             "error[D040]: `zz` is no hex digit\n  --> a.hex:2:4\n  |\n2 | 22 zz 33\n  |    ^^\n"
         );
+    }
+
+    #[test]
+    fn help_of_several_lines_keeps_its_columns() {
+        let d = Diagnostic::new("D040", "x").help("a\n  0 1\n0 . X");
+        assert!(text(&d, None, false).ends_with("  help: a\n          0 1\n        0 . X\n"));
     }
 
     #[test]

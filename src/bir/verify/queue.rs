@@ -1,0 +1,159 @@
+//! Rules about queues, the blocks in them, the triggers that name those, and who may issue what.
+
+use super::{Cx, Home};
+use crate::bir::{
+    Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Part, Pos,
+};
+use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
+use std::collections::{HashMap, HashSet};
+
+/// Queues by name, each with the names of its blocks.
+pub(super) struct Index<'a> {
+    blocks: HashMap<&'a str, HashSet<&'a str>>,
+}
+
+impl<'a> Index<'a> {
+    pub fn new(module: &'a Module) -> Index<'a> {
+        let mut blocks: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for q in &module.queues {
+            // Of two queues with one name the first counts.
+            if !blocks.contains_key(&*q.name) {
+                let names = q.dma_blocks().filter(|b| matches!(b.body, Body::DmaBlock(_)));
+                blocks.insert(&q.name, names.map(|b| &*b.name).collect());
+            }
+        }
+        Index { blocks }
+    }
+}
+
+pub(super) fn check(cx: &mut Cx<'_>) {
+    let module = cx.module;
+    if let Some(first) = module.queues.get(MAX_BIR_QUEUES) {
+        let text =
+            format!("{} queues; a program has at most {MAX_BIR_QUEUES}", module.queues.len());
+        cx.push(Finding::new("B060", At::Queue(first.name.clone()), text));
+    }
+    let mut names = HashSet::new();
+    for q in &module.queues {
+        let at = At::Queue(q.name.clone());
+        if q.name.len() > MAX_QUEUE_NAME_BYTES {
+            let text = format!(
+                "the name `{}` has {} bytes; a queue's name has at most {MAX_QUEUE_NAME_BYTES}",
+                q.name,
+                q.name.len()
+            );
+            cx.push(Finding::new("B060", at.clone(), text));
+        }
+        if !names.insert(&q.name) {
+            cx.push(Finding::new("B060", at, format!("a second queue is named `{}`", q.name)));
+        }
+        unique_blocks(cx, q);
+    }
+}
+
+fn unique_blocks(cx: &mut Cx<'_>, q: &crate::bir::Queue) {
+    let mut names: HashSet<&Name> = HashSet::new();
+    let mut ids: HashMap<u64, &Name> = HashMap::new();
+    for (position, inst) in q.dma_blocks().enumerate() {
+        let Body::DmaBlock(b) = &inst.body else { continue };
+        if !names.insert(&inst.name) {
+            let text = format!("queue `{}` has a block `{}` already", q.name, inst.name);
+            cx.push(Finding::new("B064", At::Inst(inst.pos, Part::Whole), text));
+        }
+        let id = b.block_id.unwrap_or(position as u64);
+        if let Some(first) = ids.insert(id, &inst.name) {
+            let given = if b.block_id.is_some() { "" } else { ", its position" };
+            let text = format!(
+                "duplicate block id: `{}` has {id}{given}, and so has `{first}` of the same queue",
+                inst.name
+            );
+            cx.push(Finding::new("B064", At::Inst(inst.pos, Part::Key("block_id")), text));
+        }
+    }
+}
+
+/// Whether an instruction may stand where it stands.
+pub(super) fn fits(cx: &mut Cx<'_>, inst: &Inst, home: Home) -> bool {
+    let block = inst.opcode == Opcode::DmaBlock;
+    let descriptor = inst.opcode.is_descriptor();
+    let (code, text) = match home {
+        Home::Function if block => ("B065", "a DMABlock outside a queue".to_owned()),
+        Home::Function if descriptor => ("B065", "a descriptor outside a DMABlock".to_owned()),
+        Home::Queue if !block => ("B065", format!("a {} among the blocks of a queue", inst.opcode)),
+        Home::DmaBlock if !descriptor => {
+            ("B062", format!("a DMABlock holds a {}, which is no descriptor", inst.opcode))
+        }
+        _ => return true,
+    };
+    cx.push(Finding::new(code, At::Inst(inst.pos, Part::Whole), text));
+    false
+}
+
+/// Engine, queue, blocks and DGE of what issues transfers.
+pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst) {
+    let (queue, dge) = match &inst.body {
+        Body::Dma(d) => (&d.queue, d.dge),
+        Body::Trigger(t) => (&t.queue, t.dge),
+        _ => return,
+    };
+    let transpose = inst.dma().is_some_and(|d| d.mode == Mode::Transpose);
+    if dge == DgeType::Hwdge {
+        hwdge(cx, inst, transpose);
+    }
+    if !Engine::STREAMS.contains(&inst.engine) {
+        let has = if inst.engine == Engine::Unassigned {
+            "no engine".to_owned()
+        } else {
+            format!("the engine {}, which has no instruction stream", inst.engine)
+        };
+        missing(cx, inst.pos, "engine", format!("a {} has {has}", inst.opcode));
+    }
+    let Some(queue) = queue else {
+        missing(cx, inst.pos, "queue", format!("a {} has no queue", inst.opcode));
+        return;
+    };
+    let at = At::Inst(inst.pos, Part::Key("queue"));
+    if !cx.queues.blocks.contains_key(&**queue) {
+        cx.push(Finding::new("B061", at, format!("no queue is named `{queue}`")));
+        return;
+    }
+    if let Body::Trigger(t) = &inst.body {
+        trigger(cx, inst, queue, &t.dma_blocks);
+    }
+}
+
+fn missing(cx: &mut Cx<'_>, pos: Pos, key: &'static str, text: String) {
+    let mut f = Finding::new("L050", At::Inst(pos, Part::Key(key)), text);
+    f.diag = f.diag.severity(cx.options.unqueued);
+    cx.push(f);
+}
+
+fn hwdge(cx: &mut Cx<'_>, inst: &Inst, transpose: bool) {
+    let at = At::Inst(inst.pos, Part::Key("dge_type"));
+    if cx.arch.number() < Arch::Gen3.number() {
+        let text = format!("HWDGE on {}; it needs {} or later", cx.arch, Arch::Gen3);
+        cx.push(Finding::new("L051", at, text));
+    } else if !matches!(inst.engine, Engine::Sp | Engine::Activation | Engine::Unassigned) {
+        // A transpose leaves HWDGE anyway, with a warning of the pass.
+        if !transpose {
+            let text = format!("HWDGE on engine {}; it needs SP or Activation", inst.engine);
+            cx.push(Finding::new("L051", at, text));
+        }
+    }
+}
+
+fn trigger(cx: &mut Cx<'_>, inst: &Inst, queue: &Name, blocks: &[Name]) {
+    let at = At::Inst(inst.pos, Part::Key("dma_blocks"));
+    if blocks.is_empty() {
+        cx.push(Finding::new("B063", at, "a trigger without blocks"));
+        return;
+    }
+    let known = cx.queues.blocks.get(&**queue);
+    let mut unknown: Vec<&Name> =
+        blocks.iter().filter(|b| known.is_none_or(|k| !k.contains(&***b))).collect();
+    unknown.dedup();
+    for b in unknown {
+        let text = format!("a trigger names the block `{b}`, which queue `{queue}` does not have");
+        cx.push(Finding::new("B063", at.clone(), text));
+    }
+}
