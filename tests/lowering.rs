@@ -201,3 +201,74 @@ fn judge_all(case: &Case, module: &Module, opts: &Options, n: &mut Compared) {
         assert!(**again.module().unwrap() == **lowered.module().unwrap(), "{about}: not again");
     }
 }
+
+/// Error cases, and the code with which lowering itself refuses them. The others are seen when
+/// they are read, verified or executed.
+const REFUSED: &[(&str, &str)] = &[
+    ("error_cce_seventeen_sources", "L017"),
+    ("error_dynamic_both_kinds", "L005"),
+    ("error_dynamic_neither_kind", "L005"),
+    ("error_dynamic_on_both_sides", "L004"),
+    ("error_dynamic_with_dge_none", "L003"),
+    ("error_element_counts_differ", "L012"),
+    ("error_hwdge_on_pe", "L015"),
+    ("error_last_row_beyond_variable", "L021"),
+    ("error_loop_last_iteration_beyond", "L021"),
+    ("error_negative_step_below_zero", "L021"),
+    ("error_offset_beyond_variable", "L021"),
+    ("error_replicate_does_not_divide", "L018"),
+    ("error_sb_columns_beyond_pitch", "L021"),
+    ("error_sb_partitions_beyond_tile", "L021"),
+    ("error_transpose_sb_to_sb", "L013"),
+    ("error_transpose_source_3d", "L013"),
+];
+
+#[test]
+fn what_cannot_be_lowered_is_refused_for_its_reason() {
+    let Some(cases) = cases() else { return };
+    let mut n = Compared::new();
+    let mut seen = BTreeMap::new();
+    for case in cases.iter().filter(|c| c.json["expect"] == "error") {
+        let Some(module) = case.module() else { continue };
+        let lowered = lower(&module, &Options::default(), Stage::LowerDma);
+        let all = lowered.findings().filter(|f| f.diag.severity == Severity::Error);
+        let codes: BTreeSet<_> = all.map(|f| f.diag.code).collect();
+        if !codes.is_empty() {
+            assert_eq!(codes.len(), 1, "{}: {codes:?}", case.name);
+            seen.insert(case.name.as_str(), *codes.first().unwrap());
+        }
+        n.one();
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), REFUSED);
+    n.finish("modules with a fault");
+}
+
+#[test]
+fn every_fault_of_a_pass_shows_in_memory_or_as_an_error() {
+    let Some(cases) = cases() else { return };
+    let mut n = Compared::new();
+    for (mutation, elems, stage) in [
+        (Mutation::LostRemainder, Some(7), Stage::Peel),
+        (Mutation::SwappedStrideUnroll, None, Stage::Unroll),
+        (Mutation::ForeignBase, None, Stage::Unroll),
+        (Mutation::OffByOneSplit, Some(1), Stage::Split),
+        (Mutation::SwappedStride, None, Stage::LowerDma),
+        (Mutation::DroppedDescriptor, None, Stage::LowerDma),
+    ] {
+        let mut found = 0;
+        for case in cases.iter().filter(|c| c.is_ok()) {
+            let module = case.module().unwrap();
+            let good = Options { max_desc_elems: elems, ..Options::default() };
+            let bad = Options { mutation: Some(mutation), ..good.clone() };
+            let (good, bad) = (lower(&module, &good, stage), lower(&module, &bad, stage));
+            if good.module() == bad.module() && errors(&bad).is_empty() {
+                continue;
+            }
+            let seen = !errors(&bad).is_empty() || case.judge(bad.module().unwrap()).is_err();
+            found += usize::from(seen);
+            n.one();
+        }
+        assert!(found > 0, "{mutation:?} is never seen");
+    }
+    n.finish("faulty modules");
+}

@@ -9,6 +9,7 @@ use super::split::descriptors;
 use crate::bir::{
     AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern, TransposeOp,
 };
+use crate::limits::{MAX_BIR_QUEUES, MAX_CCE_SOURCES};
 
 /// Runs the stage.
 pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
