@@ -6,7 +6,7 @@ mod golden_support;
 
 use dmadbg::bir::exec::{self, Program};
 use dmadbg::bir::memory::{Memory, from_hex, to_hex};
-use dmadbg::bir::{Body, Module, Opcode, Pos};
+use dmadbg::bir::{Body, Module, Opcode, Pos, generate};
 use dmadbg::diag::Severity;
 use dmadbg::engine::lower::{
     Lowered, Materialise, Mutation, Options, SplitRule, Stage, derived, lower, origin, provenance,
@@ -271,4 +271,71 @@ fn every_fault_of_a_pass_shows_in_memory_or_as_an_error() {
         assert!(found > 0, "{mutation:?} is never seen");
     }
     n.finish("faulty modules");
+}
+
+/// Runs a module; the bytes of each location afterwards.
+fn run(module: &Arc<Module>, memory: &[(dmadbg::bir::Name, Vec<u8>)]) -> Result<Memory, String> {
+    let p = Program::new(module.clone());
+    let mut m = Memory::new();
+    for (name, bytes) in memory {
+        m.load(p.layout(), name, bytes).map_err(|e| format!("{name}: {e}"))?;
+    }
+    let outcome = exec::run(&p, &mut m, &exec::Options::default());
+    match outcome.error() {
+        Some(f) => Err(format!("{}: {}", f.diag.code, f.diag.message)),
+        None => Ok(m),
+    }
+}
+
+fn same(a: &Memory, b: &Memory, module: &Module) -> Result<(), String> {
+    let layout = dmadbg::bir::Layout::new(module);
+    for p in layout.placed() {
+        let dump = |m: &Memory| m.dump(&layout, &p.name).unwrap();
+        if let Some(at) = dump(a).iter().zip(dump(b)).position(|(x, y)| *x != y) {
+            return Err(format!("`{}` differs at byte {at}", p.name));
+        }
+    }
+    Ok(())
+}
+
+/// Choices, by a number.
+fn choices(k: u64) -> Options {
+    let pick = |n: u64, of: &[Option<u64>]| of[(k / n) as usize % of.len()];
+    Options {
+        max_desc_elems: pick(1, &[None, Some(1), Some(3), Some(7), Some(40)]),
+        split: [SplitRule::Factor, SplitRule::Greedy, SplitRule::Equal][(k / 5 % 3) as usize],
+        reuse_block: k % 4 == 3,
+        max_block_descs: pick(7, &[None, Some(1), Some(5), Some(17)]),
+        materialise: if k % 11 == 10 { Materialise::Static } else { Materialise::All },
+        mutation: None,
+    }
+}
+
+#[test]
+fn generated_modules_mean_the_same_after_every_stage() {
+    let seeds = std::env::var("DMADBG_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
+    let mut lowered_whole = 0;
+    for seed in 0..seeds {
+        let g = generate::module(seed, &generate::Options::default());
+        let module = Arc::new(g.module);
+        let want = run(&module, &g.memory).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let opts = choices(seed);
+        let lowered = lower(&module, &opts, Stage::LowerDma);
+        let errors = errors(&lowered);
+        if !errors.is_empty() {
+            println!("seed {seed}: {errors:?}");
+        }
+        lowered_whole += u64::from(errors.is_empty());
+        for s in &lowered.snapshots[1..] {
+            let about = format!("seed {seed} {opts:?} after {}", s.stage);
+            let got = run(&s.module, &g.memory).unwrap_or_else(|e| panic!("{about}: {e}"));
+            same(&want, &got, &module).unwrap_or_else(|e| panic!("{about}: {e}"));
+        }
+        if errors.is_empty() && opts.materialise == Materialise::All && !opts.reuse_block {
+            is_sound(&format!("seed {seed}"), &module, &lowered);
+            let again = lower(lowered.module().unwrap(), &opts, Stage::LowerDma);
+            assert!(**again.module().unwrap() == **lowered.module().unwrap(), "seed {seed}");
+        }
+    }
+    assert!(lowered_whole > seeds / 2, "only {lowered_whole} of {seeds} were lowered");
 }
