@@ -95,7 +95,7 @@ pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
-pub const MAX_BIR_STEPS: u64 = 1 << 24;
+pub const MAX_BIR_STEPS: u64 = 1 << 22;
 /// Bytes that one side of one transfer may have in an execution (1 GiB).
 pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
 /// Bytes that an execution may move where its caller sets no other bound (16 GiB).

@@ -279,7 +279,9 @@ impl<'a> Ctx<'a> {
                 offset += i128::from(index) * i128::from(*scale);
             }
         }
-        let patched = p.reference.is_some() || !registers.is_empty();
+        // An axis that a descriptor still needs is one that nobody could resolve before.
+        let late = inst.opcode.is_descriptor() && p.start.is_some();
+        let patched = p.reference.is_some() || !registers.is_empty() || late;
         let offset = i64::try_from(offset);
         let offset = offset.map_err(|_| at("B074", inst, a.part, "its offset has over 64 bits"))?;
         Ok(Base::At(offset, patched))

@@ -89,6 +89,10 @@ pub fn run_from(
             out.findings.push(Finding::new("B070", at(p, control, engine), text));
             return out;
         }
+        if let Some(finding) = control.exceeds(p, engine, options.max_steps) {
+            out.findings.push(finding);
+            return out;
+        }
         out.steps += 1;
         let done = control.fetch(p, memory, engine).and_then(|action| {
             out.count(&action);
