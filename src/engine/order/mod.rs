@@ -57,6 +57,14 @@ impl Checked {
     }
 }
 
+/// What a check may hold and do, over all lanes.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    accesses: usize,
+    spans: usize,
+    work: u64,
+}
+
 /// Looks for races while a run is made, event by event.
 #[derive(Debug, Clone)]
 pub struct Checker {
@@ -64,6 +72,7 @@ pub struct Checker {
     teller: Teller,
     /// One until a barrier comes that readings tell apart; at most four.
     lanes: Vec<Lane>,
+    bounds: Bounds,
     /// The event at which a bound was met, and which.
     stopped: Option<(u64, &'static str)>,
 }
@@ -72,20 +81,60 @@ impl Checker {
     /// Before the first event of a run of `p`. Races that hold under `readings` will be told,
     /// each with all the readings under which it holds.
     pub fn new(p: &Program, readings: Readings) -> Checker {
+        let bounds =
+            Bounds { accesses: MAX_ORDER_ACCESSES, spans: MAX_ORDER_SPANS, work: MAX_ORDER_WORK };
         let lanes = vec![Lane::new(p.queues.len())];
-        Checker { readings, teller: Teller::new(p), lanes, stopped: None }
+        Checker { readings, teller: Teller::new(p), lanes, bounds, stopped: None }
     }
 
     /// Takes an event of the ring model; `m` is the state after it.
     pub fn event(&mut self, m: &Machine, e: &Event) {
-        let Checker { teller, lanes, stopped, .. } = self;
-        teller.steps(m, e, &mut |s| take(lanes, stopped, e.n, &s));
+        let mut steps = Vec::new();
+        self.teller.steps(m, e, &mut |s| steps.push(s));
+        for step in &steps {
+            self.step(e.n, step);
+        }
     }
 
     /// Takes a step that happened at event `n`; for what the ring model's events do not show,
     /// such as the edges that semaphores make.
     pub fn step(&mut self, n: u64, step: &Step) {
-        take(&mut self.lanes, &mut self.stopped, n, step);
+        if self.stopped.is_some() {
+            return;
+        }
+        self.tell_apart(step);
+        for lane in &mut self.lanes {
+            lane.step(n, step);
+        }
+        self.stopped = self.beyond().map(|why| (n, why));
+    }
+
+    /// Which bound is passed.
+    fn beyond(&self) -> Option<&'static str> {
+        let sum = |f: fn(&Lane) -> usize| self.lanes.iter().map(f).sum::<usize>();
+        if sum(|l| l.table.accesses.len()) > self.bounds.accesses {
+            Some("it holds as many accesses as it may")
+        } else if sum(|l| l.bytes.count()) > self.bounds.spans {
+            Some("the run tells too many stretches of memory apart")
+        } else if self.lanes.iter().map(|l| l.bytes.work).sum::<u64>() > self.bounds.work {
+            Some("accesses overlap too often")
+        } else {
+            None
+        }
+    }
+
+    /// A barrier comes of which readings differ: each kind of reading needs a lane from here on.
+    fn tell_apart(&mut self, step: &Step) {
+        let Step::Fetch { at: (_, dir, _), desc, .. } = step else { return };
+        match dir {
+            Dir::Tx if desc.flag(View::Tx, "dmb") => {
+                split(&mut self.lanes, |r| r.dmb == DmbReading::Full);
+            }
+            Dir::Rx if desc.flag(View::Rx, "strong_order") => {
+                split(&mut self.lanes, |r| r.sow == SowReading::Through);
+            }
+            _ => {}
+        }
     }
 
     /// Index of a queue in steps.
@@ -124,37 +173,6 @@ impl Checker {
             too_early: mine.and_then(|l| l.too_early),
         }
     }
-}
-
-fn take(lanes: &mut Vec<Lane>, stopped: &mut Option<(u64, &'static str)>, n: u64, step: &Step) {
-    if stopped.is_some() {
-        return;
-    }
-    if let Step::Fetch { at: (_, dir, _), desc, .. } = step {
-        match dir {
-            Dir::Tx if desc.flag(View::Tx, "dmb") => {
-                split(lanes, |r| r.dmb == DmbReading::Full);
-            }
-            Dir::Rx if desc.flag(View::Rx, "strong_order") => {
-                split(lanes, |r| r.sow == SowReading::Through);
-            }
-            _ => {}
-        }
-    }
-    for lane in lanes.iter_mut() {
-        lane.step(n, step);
-    }
-    let sum = |f: fn(&Lane) -> usize| lanes.iter().map(f).sum::<usize>();
-    let why = if sum(|l| l.table.accesses.len()) > MAX_ORDER_ACCESSES {
-        "it holds as many accesses as it may"
-    } else if sum(|l| l.bytes.count()) > MAX_ORDER_SPANS {
-        "the run tells too many stretches of memory apart"
-    } else if lanes.iter().map(|l| l.bytes.work).sum::<u64>() > MAX_ORDER_WORK {
-        "accesses overlap too often"
-    } else {
-        return;
-    };
-    *stopped = Some((n, why));
 }
 
 /// Lanes that hold both kinds of readings become two.
