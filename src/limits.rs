@@ -116,8 +116,6 @@ pub const MAX_INDEX_LIST: u64 = 4096;
 pub const MAX_LOOP_PROBES: u64 = 4096;
 /// Changes that shrinking a module tries before it gives what it has.
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
-/// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
-pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 /// Accesses that the check of a run's order holds, over all readings that it tells apart.
 pub const MAX_ORDER_ACCESSES: usize = 1 << 22;
 /// Stretches of memory that it tells apart, over all readings.
