@@ -124,3 +124,5 @@ pub const MAX_ORDER_SPANS: usize = 1 << 22;
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
+/// Bytes of memory that a module's inputs are filled with where no memory file is given.
+pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
