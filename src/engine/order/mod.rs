@@ -157,6 +157,8 @@ impl Checker {
                 all.entry(*pair).and_modify(|r| r.holds = r.holds.union(lane.set)).or_insert(race);
             }
         }
+        // A lane that left out pairs beyond its bound may lack one that a more generous one has.
+        all.values_mut().for_each(|r| r.holds = r.holds.closed());
         let mut races: Vec<Race> =
             all.into_values().filter(|r| r.holds.contains(self.readings)).collect();
         races.sort_by_key(|r| (r.second.event, r.first.event, r.kind, r.lo));
