@@ -244,7 +244,7 @@ impl Decoder {
             self.fault("B014", ap.span(), "`ap` should be an array of steps and counts");
             return Vec::new();
         }
-        let mut pairs = Vec::new();
+        let mut pairs = Vec::with_capacity(ap.elements().count());
         for p in ap.elements() {
             let mut parts = p.elements();
             let (step, num) = match (parts.next(), parts.next(), parts.next()) {
