@@ -211,6 +211,34 @@ fn load_bir_each_fault_has_its_code_and_place() {
         let found = refused(&with(from, to));
         assert!(found.iter().any(|f| f.0 == code), "{to}: {found:?}");
     }
+    let twice = [
+        ("{\"name\": \"B\", \"inst", "{\"name\": \"B\"}, {\"name\": \"B\", \"inst"),
+        ("{\"name\": \"x\", ", "{\"name\": \"x\"}, {\"name\": \"x\", "),
+        (
+            "{\"Skind\": \"memory_location_set\"",
+            "{\"Skind\": \"register\", \"name\": \"x_set\"}, {\"Skind\": \"memory_location_set\"",
+        ),
+        (
+            "{\"name\": \"q\"}",
+            "{\"name\": \"q\", \"blocks\": [{\"instructions\": [{\"opcode\": \"DMABlock\", \"name\": \"d\"}]}, \
+             {\"instructions\": [{\"opcode\": 107, \"name\": \"d\"}]}]}",
+        ),
+    ];
+    for (from, to) in twice {
+        let json = with(from, to);
+        let d = read_json("m", json.as_bytes()).unwrap_err();
+        assert_eq!(d.iter().map(|d| d.code).collect::<Vec<_>>(), ["B030"], "{to}");
+        let (first, again) = (d[0].labels[0].0.offset, d[0].place.offset);
+        assert!(first < again, "the second is meant: {d:?}");
+    }
+    let index = "\"addrs\": [], \"dynamic_ap_info\": {\"indirect_dim\": \"Z\", \"offset_expr\": \
+                 {\"kind\": \"IndirectArgId\", \"arg_id\": 0}}";
+    assert_eq!(refused(&with("\"offset\": 3", index))[0].0, "B013");
+    let branch =
+        "\"CompareAndBranch\", \"comp_op\": \"IS_LTIMM\", \"on_true\": \"B\", \"onFalse\": \"C\"";
+    assert_eq!(refused(&with("\"DMACopy\"", branch))[0].0, "B024");
+    let trigger = "\"DMATrigger\", \"dma_blocks\": \"d\"";
+    assert_eq!(refused(&with("\"DMACopy\"", trigger))[0].0, "B023");
     let all = refused(&SMALL.replace("\"memref\": \"x\"", "\"memref\": \"y\""));
     assert_eq!(all.len(), 2, "all that is wrong is said at once: {all:?}");
     assert_eq!(refused(&with("\"queue\": \"q\"", "\"queue\": \"r\""))[0], ("B022", 5, 13));
