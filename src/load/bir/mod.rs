@@ -1,6 +1,6 @@
 //! Modules of the compiler's IR, as JSON and as `.bir` text, in and out.
 //!
-//! [`tape`] indexes JSON, [`decode`] (with `inst` and `operand`) makes a module of the index,
+//! [`tape`] indexes JSON, `decode` (with `inst` and `operand`) makes a module of the index,
 //! [`resolve`] looks up its names; [`spans`] remembers where everything stands. What the keys
 //! mean is in `docs/bir.md`, the text form in `docs/bir-text.md`.
 
