@@ -87,8 +87,14 @@ impl Decoder {
     /// Keeps a key that is not understood.
     pub fn keep(&mut self, extra: &mut Extra, key: Json<'_>, value: Json<'_>) {
         let key = key.as_str().unwrap_or_default();
-        let key = self.intern(&key);
-        extra.push((key, value.to_value()));
+        self.stow(extra, &key, value.to_value());
+    }
+
+    /// Puts a value where its key belongs: extra keys are in alphabetical order.
+    pub fn stow(&mut self, extra: &mut Extra, key: &str, value: Value) {
+        let key = self.intern(key);
+        let at = extra.partition_point(|(k, _)| *k <= key);
+        extra.insert(at, (key, value));
     }
 
     /// A string; anything else is reported.
@@ -437,11 +443,12 @@ impl Decoder {
 
     /// What is left of an object after its understood keys, if anything.
     pub fn rest(&mut self, v: Json<'_>, known: &[&str]) -> Option<Value> {
-        let rest: Vec<(Name, Value)> = v
+        let mut rest: Vec<(Name, Value)> = v
             .members()
             .filter(|(k, _)| !known.contains(&&*k.as_str().unwrap_or_default()))
             .map(|(k, v)| (k.to_name(), v.to_value()))
             .collect();
+        rest.sort_by(|a, b| a.0.cmp(&b.0));
         (!rest.is_empty()).then_some(Value::Obj(rest))
     }
 }

@@ -215,7 +215,7 @@ impl Decoder {
                 const KNOWN: [&str; 4] = ["name", "lb", "ub", "stride"];
                 f.axis = Some(v);
                 if let Some(rest) = self.rest(v, &KNOWN) {
-                    extra.push((key.to_name(), rest));
+                    self.stow(extra, &key.as_str().unwrap_or_default(), rest);
                 }
             }
             Key::Lb => f.lb = Some(v),
@@ -434,8 +434,7 @@ impl Decoder {
             }
         }
         if let Some(rest) = self.rest(v, &["on_wait", "on_update"]) {
-            let key = self.intern("sync_info");
-            i.extra.push((key, rest));
+            self.stow(&mut i.extra, "sync_info", rest);
         }
     }
 

@@ -4,20 +4,32 @@
 //! [`resolve`] looks up its names; [`spans`] remembers where everything stands. What the keys
 //! mean is in `docs/bir.md`, the text form in `docs/bir-text.md`.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+pub(crate) mod arbitrary;
+mod clause;
 mod decode;
 mod inst;
+mod json;
 mod keys;
+mod lex;
 mod operand;
+mod parse;
+mod print;
 pub mod resolve;
 pub mod spans;
 pub mod tape;
+mod write;
 
-use crate::bir::{Extra, Module};
+use crate::bir::{Extra, Module, Pos};
 use crate::diag::{Diagnostic, Severity};
 use decode::Decoder;
+use print::Printer;
 use spans::{Fault, Lines, Origin};
+use std::collections::HashMap;
 use tape::{Json, Tape};
 
+pub use parse::HEADER;
 pub use spans::Spans;
 
 /// A module and where everything in it stands.
@@ -45,6 +57,114 @@ pub fn is_load_error(code: &str) -> bool {
 pub fn read_json(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
     let origin = Origin { file: file.to_owned(), lines: Lines::of(bytes), map: None };
     read(origin, bytes)
+}
+
+/// Reads a module in either form, whichever the bytes are: JSON begins with `{`.
+///
+/// # Errors
+/// Everything that is wrong with it: B001 to B039.
+pub fn read_any(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
+    let inside = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    if inside.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
+        return read_json(file, bytes);
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read_text(file, text),
+        Err(e) => {
+            let origin = Origin { file: file.to_owned(), lines: Lines::of(bytes), map: None };
+            let at = u32::try_from(e.valid_up_to()).unwrap_or(u32::MAX);
+            let span = spans::Span { start: at, end: at.saturating_add(1) };
+            Err(said(&origin, vec![Fault::new("B002", span, "a byte that is no UTF-8")]))
+        }
+    }
+}
+
+/// Reads a module from `.bir` text; places are those of the text.
+///
+/// # Errors
+/// Everything that is wrong with it: B001 to B039.
+pub fn read_text(file: &str, text: &str) -> Result<Loaded, Vec<Diagnostic>> {
+    let mut origin = Origin { file: file.to_owned(), lines: Lines::of(text.as_bytes()), map: None };
+    match parse::parse(text) {
+        Ok(t) => {
+            origin.map = Some(t.map);
+            read(origin, t.json.as_bytes())
+        }
+        Err(faults) => Err(said(&origin, faults)),
+    }
+}
+
+/// JSON of a module as `.bir` text. Nothing is lost but the order of keys and how strings are
+/// escaped; whether it is a module that can be read plays no part.
+///
+/// # Errors
+/// What makes it no JSON, or no object.
+pub fn json_to_text(file: &str, json: &[u8]) -> Result<String, Vec<Diagnostic>> {
+    let origin = || Origin { file: file.to_owned(), lines: Lines::of(json), map: None };
+    let tape = Tape::read(json).map_err(|f| said(&origin(), f))?;
+    let root = tape.root();
+    if !root.is_obj() {
+        let fault = Fault::new("B006", root.span(), "a module is an object");
+        return Err(said(&origin(), vec![fault]));
+    }
+    let mut printer = Printer::new();
+    let module = wrapped(root);
+    printer.file(module.unwrap_or(root), module.map(|_| root));
+    Ok(printer.out)
+}
+
+/// `.bir` text as JSON, with the keys of what has a syntax in alphabetical order.
+///
+/// # Errors
+/// Everything that cannot be read: B001 to B004, B015, B034, B035.
+pub fn text_to_json(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
+    let mut origin = Origin { file: file.to_owned(), lines: Lines::of(text.as_bytes()), map: None };
+    let parsed = parse::parse(text).map_err(|f| said(&origin, f))?;
+    origin.map = Some(parsed.map);
+    let tape = Tape::read(parsed.json.as_bytes()).map_err(|f| said(&origin, f))?;
+    Ok(json::pretty(&tape.root().to_value()))
+}
+
+/// A module as JSON: names rather than numbers, defaults left out, unknown keys kept.
+pub fn write_json(module: &Module) -> String {
+    json::pretty(&write::module(module))
+}
+
+/// A module as text, and where its instructions are in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Lines, from 1, on which instructions begin, ascending, with the instruction of the
+    /// loaded module that each shows. A position stands on several lines where a pass made
+    /// several instructions of one.
+    pub lines: Vec<(usize, Pos)>,
+}
+
+/// A module as `.bir` text.
+pub fn write_text(module: &Module) -> Printed {
+    let json = write_json(module);
+    let Ok(tape) = Tape::read(json.as_bytes()) else {
+        // Only a module that nests deeper than any that can be read.
+        return Printed { text: String::new(), lines: Vec::new() };
+    };
+    let mut printer = Printer::new();
+    printer.file(tape.root(), None);
+    // Decoding counts instructions in the order in which a module visits them.
+    let mut decoder = Decoder::new(Spans::new(Origin::default(), tape.root().span()));
+    decoder.module(tape.root());
+    let lines: HashMap<u32, usize> = printer.insts.into_iter().collect();
+    let mut shown = Vec::new();
+    let mut n = 0;
+    module.visit(&mut |i| {
+        let at = decoder.spans.json_start(Pos(n));
+        n += 1;
+        if let Some(line) = at.and_then(|at| lines.get(&at)) {
+            shown.push((*line, i.pos));
+        }
+    });
+    shown.sort_by_key(|(line, _)| *line);
+    Printed { text: printer.out, lines: shown }
 }
 
 fn read(origin: Origin, json: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
@@ -86,3 +206,7 @@ fn wrapped(root: Json<'_>) -> Option<Json<'_>> {
 fn said(origin: &Origin, faults: Vec<Fault>) -> Vec<Diagnostic> {
     faults.into_iter().map(|f| origin.diagnostic(f)).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

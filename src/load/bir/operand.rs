@@ -61,7 +61,7 @@ impl Decoder {
             if strict {
                 self.fault("B011", v.span(), "an operand should be an object");
             }
-            let extra = vec![(self.intern("operand"), v.to_value())];
+            let extra = vec![(self.intern(super::write::NO_OBJECT), v.to_value())];
             return Operand { dtype: None, kind: OperandKind::Other(self.intern("")), extra };
         }
         let faults = self.faults.len();
@@ -156,8 +156,7 @@ impl Decoder {
         ];
         for (key, v) in all {
             if let (Some(v), false) = (v, has.contains(&key)) {
-                let key = self.intern(key);
-                extra.push((key, v.to_value()));
+                self.stow(extra, key, v.to_value());
             }
         }
     }
@@ -223,8 +222,7 @@ impl Decoder {
         if let Some(r) = there(k.reference) {
             p.reference = self.base(r);
             if p.reference.is_none() {
-                let key = self.intern("reference");
-                extra.push((key, r.to_value()));
+                self.stow(extra, "reference", r.to_value());
             }
         }
         p.start = match starts.len() {
@@ -340,8 +338,7 @@ impl Decoder {
             }
         }
         if let Some(rest) = self.rest(v, &KNOWN) {
-            let key = self.intern("dynamic_ap_info");
-            extra.push((key, rest));
+            self.stow(extra, "dynamic_ap_info", rest);
         }
         out.start = match terms.as_mut_slice() {
             [] => None,

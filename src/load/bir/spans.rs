@@ -275,6 +275,11 @@ impl Spans {
         self.origin.place(self.span(at))
     }
 
+    /// Where an instruction begins in the JSON that was decoded.
+    pub(super) fn json_start(&self, pos: Pos) -> Option<u32> {
+        self.insts.get(pos.0 as usize).map(|i| i.whole.start)
+    }
+
     /// All of an instruction, in bytes of the file.
     pub fn whole(&self, pos: Pos) -> Option<Range<u64>> {
         let s = self.origin.source(self.insts.get(pos.0 as usize)?.whole);
