@@ -111,3 +111,6 @@ pub const MAX_INDEX_LIST: u64 = 4096;
 pub const MAX_LOOP_PROBES: u64 = 4096;
 /// Changes that shrinking a module tries before it gives what it has.
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
+/// Stretches of memory that lowering one module looks at to order pieces that overlap; beyond,
+/// they go through scratch.
+pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;

@@ -30,6 +30,8 @@ pub(super) struct Cutter<'a> {
     pub(super) out: (&'a Operand, bool),
     /// Pairs that a piece may have.
     pub(super) max_pairs: Option<usize>,
+    /// Pieces that there may be.
+    pub(super) most: u64,
 }
 
 /// Why a transfer cannot be cut; in words.
@@ -72,8 +74,9 @@ impl Cutter<'_> {
             };
             out.push(piece);
             at += len;
-            if out.len() as u64 > MAX_LOWERED_INSTS {
-                return Err(format!("it would be more than {MAX_LOWERED_INSTS} pieces"));
+            if out.len() as u64 > self.most {
+                let text = "lowering would make more than";
+                return Err(format!("{text} {MAX_LOWERED_INSTS} instructions"));
             }
         }
         Ok(out)
