@@ -65,6 +65,14 @@ impl Cutter<'_> {
         let total = self.count().ok_or("it has more elements than can be counted")?;
         let (mut at, mut out) = (0, Vec::new());
         let grids = self.grids()?;
+        let too_many = || {
+            let text = "lowering would make more than";
+            Err(format!("{text} {MAX_LOWERED_INSTS} instructions"))
+        };
+        // The first piece may have about as many as any other: what is hopeless is not tried.
+        if total > 0 && total / cap(0).max(1) / 2 > self.most {
+            return too_many();
+        }
         while at < total {
             let most = cap(at).max(1);
             let (piece, len) = match self.family {
@@ -75,8 +83,7 @@ impl Cutter<'_> {
             out.push(piece);
             at += len;
             if out.len() as u64 > self.most {
-                let text = "lowering would make more than";
-                return Err(format!("{text} {MAX_LOWERED_INSTS} instructions"));
+                return too_many();
             }
         }
         Ok(out)
