@@ -93,6 +93,8 @@ pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
 pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 /// Bytes of memory that the execution of a module may hold (4 GiB).
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
+/// Bytes of memory that the execution of a module may hold (2 GiB).
+pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 31;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
 pub const MAX_BIR_STEPS: u64 = 1 << 22;
@@ -132,3 +134,6 @@ pub const MAX_ORDER_WORK: u64 = 1 << 28;
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
 /// Bytes of memory that a module's inputs are filled with where no memory file is given.
 pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
+/// Stretches of memory that lowering one module looks at to order pieces that overlap; beyond,
+/// they go through scratch.
+pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
