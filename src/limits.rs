@@ -89,15 +89,23 @@ pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// Pairs of pieces, one reading what the other writes, that the order of an overlapping
 /// transfer may hang on; beyond it goes by way of scratch memory.
 pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
+/// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
+pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 /// Bytes of memory that the execution of a module may hold (4 GiB).
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
-pub const MAX_BIR_STEPS: u64 = 1 << 24;
-/// Bytes that one side of one transfer may have in an execution (1 GiB).
+pub const MAX_BIR_STEPS: u64 = 1 << 22;
+/// Bytes that all sides of one transfer may have together in an execution (1 GiB).
 pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
 /// Bytes that an execution may move where its caller sets no other bound (16 GiB).
 pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
+/// As how many moved bytes a transfer counts at least, ..
+pub const BIR_TRANSFER_PRICE: u64 = 1024;
+/// .. and a stretch of contiguous bytes in it.
+pub const BIR_RUN_PRICE: u64 = 32;
+/// Operands that are looked at to keep opaque instructions in order.
+pub const MAX_BIR_ORDER: usize = 1 << 24;
 /// Entries of one index list in an execution.
 pub const MAX_BIR_INDICES: u64 = 1 << 20;
 /// Queues of one module.
@@ -114,8 +122,6 @@ pub const MAX_INDEX_LIST: u64 = 4096;
 pub const MAX_LOOP_PROBES: u64 = 4096;
 /// Changes that shrinking a module tries before it gives what it has.
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
-/// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
-pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 /// Accesses that the check of a run's order holds, over all readings that it tells apart.
 pub const MAX_ORDER_ACCESSES: usize = 1 << 22;
 /// Stretches of memory that it tells apart, over all readings.
@@ -124,3 +130,5 @@ pub const MAX_ORDER_SPANS: usize = 1 << 22;
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
+/// Bytes of memory that a module's inputs are filled with where no memory file is given.
+pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;

@@ -15,8 +15,10 @@ use golden_replay::Replay;
 use golden_support::{Compared, golden, load_json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What races with which slots: the agent's side, the kind, and the engine's acts by slot.
-type Found = BTreeMap<(&'static str, RaceKind), BTreeSet<(Act, u64)>>;
+/// The host's side of a race and what it is about.
+type About = (&'static str, RaceKind);
+/// What races with which slots: the engine's acts by slot.
+type Found = BTreeMap<About, BTreeSet<(Act, u64)>>;
 
 /// The side that is the host's, in words that do not depend on event numbers: which batch's poll,
 /// or which seeding of which marker word.
@@ -60,7 +62,7 @@ fn expected(run: &str, r: Readings) -> Found {
     let writes = |slots: &[u64]| slots.iter().map(|s| (Act::Write, *s)).collect();
     let reads = |slots: &[u64]| slots.iter().map(|s| (Act::Read, *s)).collect();
     let entry = r.dmb == DmbReading::Entry;
-    let list: Vec<((&str, RaceKind), BTreeSet<(Act, u64)>)> = match run {
+    let list: Vec<(About, BTreeSet<(Act, u64)>)> = match run {
         // The driver does not order batches before the last.
         "v2_zero_copy_wb" | "v3_zero_copy_sow" => {
             vec![(("poll of batch 1", MarkerOvertakes), writes(&[0, 1, 2]))]

@@ -5,6 +5,8 @@
 //! `B0xx` BIR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
 //! and command line.
 //! `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script and command line.
+//! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx`
+//! script and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
 
 use super::Severity::{self, Error, Note, Warning};

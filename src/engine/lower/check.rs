@@ -3,18 +3,19 @@
 
 use super::context::{Context, Refusal, on_chip};
 use super::family::{Dynamic, Family, data_ins};
-use super::options::{MAX_CCE_SOURCES, MAX_QUEUES, ring_depth};
+use super::options::ring_depth;
 use super::route::classify;
 use super::split::descriptors;
 use crate::bir::{
     AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern, TransposeOp,
 };
+use crate::limits::{MAX_BIR_QUEUES, MAX_CCE_SOURCES};
 
 /// Runs the stage.
 pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
     let layout = Layout::new(module);
-    if module.queues.len() > MAX_QUEUES {
-        let text = format!("{} queues; one program may use {MAX_QUEUES}", module.queues.len());
+    if module.queues.len() > MAX_BIR_QUEUES {
+        let text = format!("{} queues; one program may use {MAX_BIR_QUEUES}", module.queues.len());
         cx.say_module("L016", "queues", text);
     }
     for b in module.functions.iter().flat_map(|f| &f.blocks) {

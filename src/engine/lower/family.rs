@@ -1,8 +1,8 @@
 //! What a transfer is: its family, its operands, what is dynamic about it
 //! (`docs/lowering.md`, "Families", "Dynamic addresses").
 
-use super::options::MAX_INDICES;
 use crate::bir::{AluOp, Dtype, Expr, Inst, Mode, Name, Opcode, Operand, Pattern, TransposeOp};
+use crate::limits::MAX_INDEX_LIST;
 
 /// What becomes of a transfer. The first that matches counts, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -205,8 +205,8 @@ fn check_index(inst: &Inst, dynamic: &Pattern, arg: usize) -> Result<(), BadDyna
         return bad(format!("operand {arg} is dynamic itself"));
     }
     match list.count() {
-        Some(n) if n > MAX_INDICES => {
-            bad(format!("operand {arg} has {n} indices; there may be {MAX_INDICES}"))
+        Some(n) if n > MAX_INDEX_LIST => {
+            bad(format!("operand {arg} has {n} indices; there may be {MAX_INDEX_LIST}"))
         }
         Some(n) if n == outer.num => Ok(()),
         n => {

@@ -6,7 +6,7 @@ use super::check::all_dram;
 use super::context::{Context, Refusal};
 use super::cut::contiguous;
 use super::family::{Dynamic, Family, data_ins};
-use super::options::{MAX_PAIRS, Materialise, Mutation};
+use super::options::{Materialise, Mutation};
 use super::overlap::{Order, Staged, order, share, stage};
 use super::pieces::{Cutter, Piece};
 use super::resolve::{Env, Nest, Unresolved, resolve};
@@ -18,6 +18,7 @@ use crate::bir::{
     Body, Descriptor, DgeType, Dma, Engine, Inst, Layout, Module, Name, Opcode, Operand, Part,
     QosClass, TransposeOp, Trigger, Value,
 };
+use crate::limits::MAX_DESCRIPTOR_PAIRS;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -235,7 +236,8 @@ impl Lower<'_> {
     ) -> Result<(Vec<Piece>, Order), Refusal> {
         let most = cx.opts.desc_elems(now, cx.arch);
         let uncut = |why: String| ("L024", Part::Whole, why);
-        let cut = |inst: &Inst| match cutter(&self.layout, inst, family, Some(MAX_PAIRS)) {
+        let cut = |inst: &Inst| match cutter(&self.layout, inst, family, Some(MAX_DESCRIPTOR_PAIRS))
+        {
             Some(c) => Ok(c.cut(&mut |_| most).map_err(uncut)?),
             None => Err(("L019", Part::Whole, "it has no destination".to_owned())),
         };
@@ -266,7 +268,7 @@ impl Lower<'_> {
         pieces: Vec<Piece>,
         order: Order,
     ) -> Row {
-        let cutter = cutter(&self.layout, now, family, Some(MAX_PAIRS));
+        let cutter = cutter(&self.layout, now, family, Some(MAX_DESCRIPTOR_PAIRS));
         let runs = cutter.as_ref().map(|c| self.runs(c)).unwrap_or_default();
         let begins = |start: u64| runs.iter().all(|run| start.is_multiple_of(*run));
         let mut row: Row = Vec::with_capacity(pieces.len());

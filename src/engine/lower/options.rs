@@ -11,14 +11,6 @@ pub const SWDGE_DEPTH: u64 = 1020;
 pub const HWDGE_DEPTH: u64 = 65_520;
 /// Engines that one transfer may be spread over: the bound of [`super::largest_factor`].
 pub const MAX_PARALLEL_ENGINES: u64 = 16;
-/// Sources that a CCE descriptor takes.
-pub const MAX_CCE_SOURCES: usize = 16;
-/// Queues that one program may use.
-pub const MAX_QUEUES: usize = 176;
-/// Entries of an index list.
-pub const MAX_INDICES: u64 = 4096;
-/// Pairs that a descriptor's pattern may have.
-pub const MAX_PAIRS: usize = 4;
 
 /// Descriptors that a ring of this kind holds; `None` where nobody generates them on the device.
 pub fn ring_depth(dge: DgeType) -> Option<u64> {

@@ -7,7 +7,9 @@
 use super::context::{Context, Refusal, on_chip};
 use super::pieces::Piece;
 use crate::bir::walk::Dim;
-use crate::bir::{Dtype, Form, Layout, Module, Operand, Pair, Part, Pattern, Placed, Pos, Walk};
+use crate::bir::{
+    Dtype, Form, Layout, Module, Operand, Pair, Part, Pattern, Placed, Pos, Reference, Walk,
+};
 
 /// Pieces up to which an order is looked for; beyond, a scratch location is used.
 const MAX_ORDERED_PIECES: usize = 1024;
@@ -137,8 +139,9 @@ pub(super) struct Staged {
     pub(super) whole: bool,
 }
 
-/// Lets an operand read from a scratch location. A pattern with a run-time base takes its whole
-/// location along, so that the base means the same there; any other is packed.
+/// Lets an operand read from a scratch location. A pattern whose rows are chosen by indices takes
+/// its whole location along, so that an index means the same there and one out of range is
+/// skipped as before; any other is packed.
 ///
 /// # Errors
 /// No scratch location can be had, or the pattern cannot be carried over.
@@ -161,7 +164,8 @@ pub(super) fn stage(
         Ok(p) => p.clone(),
         Err(e) => return Err(("L021", Part::Whole, e.to_string())),
     };
-    let runtime = pattern.is_dynamic() || pattern.reference.is_some();
+    let by_index = matches!(pattern.reference, Some(Reference::Index { .. }));
+    let runtime = by_index || pattern.index_arg().is_some();
     let from = if runtime { whole_location(&placed, dtype) } else { Some(operand.clone()) };
     let Some(from) = from else {
         return cannot("its location does not hold whole elements in each partition");
@@ -189,6 +193,7 @@ pub(super) fn stage(
             below = below.saturating_mul(p.num);
         }
         (new.pairs, new.offset, new.start) = (pairs, 0, None);
+        (new.dynamic_info, new.reference) = (false, None);
     }
     let operand = Operand { kind: crate::bir::OperandKind::Pattern(new), ..operand.clone() };
     Ok(Staged { from, to, operand, whole: runtime })
@@ -210,15 +215,15 @@ fn whole_location(p: &Placed, dtype: Dtype) -> Option<Operand> {
 }
 
 /// Whether a pattern with partitions means the same elements in a flat copy of its location:
-/// each base that it may get begins the same column of some partition.
+/// each index begins the same column of some partition.
 fn flat(pattern: &Pattern, placed: &Placed, dtype: Dtype) -> bool {
     let row = (placed.pitch / dtype.bytes()) as i64;
-    let outer = pattern.pairs.first().is_none_or(|p| row > 0 && p.step % row == 0);
-    let scale = match &pattern.reference {
-        Some(crate::bir::Reference::Register { scale, .. }) => row > 0 && scale % row == 0,
+    let whole = |step: i64| row > 0 && step % row == 0;
+    let chosen = match &pattern.reference {
+        Some(Reference::Index { scale, .. }) => whole(*scale),
         _ => true,
     };
-    outer && scale && pattern.registers().is_empty()
+    chosen && pattern.pairs.first().is_none_or(|p| p.num == 1 || whole(p.step))
 }
 
 #[cfg(test)]

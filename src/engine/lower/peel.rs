@@ -11,7 +11,7 @@ use super::family::{Dynamic, Side};
 use super::options::Mutation;
 use super::overlap::{share, stage};
 use super::rewrite::{Names, Replacement, Scope, rewrite};
-use super::route::{NewQueues, classify, route};
+use super::route::{NewQueues, bad_dynamic, classify, route};
 use crate::bir::{Inst, Layout, Module, Operand, Pair, Part};
 use std::sync::Arc;
 
@@ -60,19 +60,27 @@ impl Peel<'_, '_> {
                 from: inst.name.clone(),
             })
         };
-        let side = match dynamic {
-            Dynamic::No => return Ok(alone()),
-            Dynamic::Scalar(side) | Dynamic::Vector(side, _) => side,
-        };
-        let (staged, before) = self.through_scratch(inst, scope, dynamic)?;
-        let inst = staged.as_ref().unwrap_or(inst);
-        let chunks = self.chunks(inst, side, dynamic)?;
-        if chunks.len() < 2 && before.is_empty() {
+        if dynamic == Dynamic::No {
             return Ok(alone());
         }
+        let (staged, mut before) = self.through_scratch(inst, scope, dynamic)?;
+        let main = staged.as_ref().unwrap_or(inst);
+        before.push(Inst::clone(main));
+        let mut chunks = Vec::new();
+        for i in before {
+            // A copy may be the dynamic one, and what reads from scratch no longer be it.
+            match super::family::dynamic(&i).map_err(bad_dynamic)? {
+                Dynamic::No => chunks.push(i),
+                d @ (Dynamic::Scalar(side) | Dynamic::Vector(side, _)) => {
+                    chunks.extend(self.chunks(&i, side, d)?);
+                }
+            }
+        }
+        if chunks.len() < 2 {
+            return Ok(alone());
+        }
+        self.cx.make(chunks.len() as u64)?;
         let mut clones = Clones::new(self.names, inst);
-        self.cx.make((before.len() + chunks.len()) as u64)?;
-        clones.extend(before);
         clones.extend(chunks);
         Ok(Some(clones.done()))
     }

@@ -88,10 +88,23 @@ impl Lane {
         }
     }
 
+    /// Whether it stands for readings of both kinds.
+    pub fn is_split_by(&self, yes: fn(Readings) -> bool) -> bool {
+        let (with, without) = self.set.split(yes);
+        !with.is_empty() && !without.is_empty()
+    }
+
+    /// From here on for some of its readings only.
+    pub fn keep(&mut self, set: ReadingSet) {
+        self.set = set;
+        self.reading = set.iter().next().unwrap_or_default();
+    }
+
     /// The same run for some of its readings only.
-    pub fn only(&self, set: ReadingSet) -> Option<Lane> {
-        let reading = set.iter().next()?;
-        Some(Lane { set, reading, ..self.clone() })
+    pub fn only(&self, set: ReadingSet) -> Lane {
+        let mut lane = self.clone();
+        lane.keep(set);
+        lane
     }
 
     pub fn step(&mut self, n: u64, step: &Step) {
@@ -342,17 +355,34 @@ impl Lane {
         self.batches[queue as usize].written.entry(batch).or_default().push(w);
     }
 
-    /// A poll that succeeded before this write of its batch has read these bytes.
+    /// A poll that succeeded before this write of its batch has read these bytes. MODEL: what
+    /// another CPU agent stored there since is not compared with it.
     fn late(&mut self, queue: u32, at: (u64, u64), batch: u64) {
-        let Lane { table, bytes, batches, .. } = self;
-        let polls = batches[queue as usize].polled.iter().filter_map(|&p| {
-            let poll = table.poll_of(table.access(p))?;
-            (poll.batches.0..=poll.batches.1).contains(&batch).then_some((p, poll.word))
-        });
-        for (p, word) in polls {
-            for (lo, len) in without(at, word) {
-                let each = |x, _, _| if x == p { Fate::Drop } else { Fate::Keep };
-                bytes.touch(lo, lo + len, p, each, |_| true);
+        let Lane { table, bytes, batches, pairs, .. } = self;
+        for &p in &batches[queue as usize].polled {
+            let read = table.access(p);
+            let Some(poll) = table.poll_of(read) else { continue };
+            if !(poll.batches.0..=poll.batches.1).contains(&batch) {
+                continue;
+            }
+            let view = table.of_poll(poll);
+            let mut each = |x: u32, lo: u64, hi: u64| {
+                let old = table.access(x);
+                if x == p {
+                    return Fate::Drop;
+                }
+                let ordered = match table.write_of(old) {
+                    Some(w) if x > p => table.ordered(read, &table.of_write(w)),
+                    Some(_) => table.ordered(old, &view),
+                    None => x > p || old.owner == read.owner || table.ordered(old, &view),
+                };
+                if old.act.writes() && !ordered {
+                    pairs.add((x.min(p), x.max(p)), lo, hi);
+                }
+                Fate::Keep
+            };
+            for (lo, len) in without(at, poll.word) {
+                bytes.touch(lo, lo + len, p, &mut each, |_| true);
             }
         }
     }
@@ -390,7 +420,10 @@ impl Lane {
             }
         }
         let link = self.table.polls.len() as u32;
-        self.table.polls.push(Poll { queue, batches: wait.batches, word: wait.word, follows });
+        let mut past = self.told(cpu);
+        past.join_cpu(cpu, CpuPast { stores: self.table.cpus[cpu as usize].stores, steps: k });
+        let (batches, word) = (wait.batches, wait.word);
+        self.table.polls.push(Poll { queue, batches, word, follows, past });
         let x = self.push(Access {
             act: Act::Poll,
             dir: Dir::Rx,
@@ -405,14 +438,15 @@ impl Lane {
         });
         let batches = &mut self.batches[queue as usize];
         let (first, last) = wait.batches;
-        let later = last.checked_add(1).map(|next| batches.written.split_off(&next));
-        let settled = std::mem::replace(&mut batches.written, later.unwrap_or_default());
+        // No later poll is about a batch before the first of these.
+        batches.written = batches.written.split_off(&first);
+        let written: Vec<u32> =
+            batches.written.range(..=last).flat_map(|(_, list)| list.iter().copied()).collect();
         if batches.polled.len() >= MAX_ORDER_SIDE_BY_SIDE {
             batches.polled.remove(0);
         }
         batches.polled.push(x);
-        let written = settled.into_iter().filter(|(batch, _)| *batch >= first);
-        for w in written.flat_map(|(_, list)| list) {
+        for w in written {
             let Access { addr, len, .. } = *self.table.access(self.table.writes[w as usize].access);
             for part in without((addr, len), wait.word) {
                 self.put(part, x, Me::Cpu(cpu), QueuePast::default());
@@ -437,7 +471,10 @@ impl Lane {
                     let x = self.table.access(w.access);
                     x.owner == queue && u64::from(x.slot) == slot
                 };
-                write = self.table.writes.iter().rposition(wrote).map(|w| w as u32);
+                let all = self.table.writes.len();
+                let newest = self.table.writes.iter().rposition(wrote);
+                self.bytes.work += (all - newest.unwrap_or(0)) as u64;
+                write = newest.map(|w| w as u32);
             }
             Poster::Queue(queue) => {
                 let Some(q) = self.table.queues.get(queue as usize) else { return };

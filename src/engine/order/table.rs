@@ -52,6 +52,8 @@ pub(super) struct Poll {
     pub word: Option<u64>,
     /// The writes that it follows for certain.
     pub follows: Vec<u32>,
+    /// What its agent knew then, with what it had done itself.
+    pub past: Past,
 }
 
 /// A doorbell, for the fetches that it covers.
@@ -154,6 +156,12 @@ impl Table {
     pub fn of_cpu(&self, cpu: u32) -> View<'_> {
         let past = self.cpus.get(cpu as usize).map(|c| &c.past);
         View { me: Me::Cpu(cpu), writes: false, own: QueuePast::default(), pasts: [past, None] }
+    }
+
+    /// What lies before a poll that is over.
+    pub fn of_poll<'a>(&self, poll: &'a Poll) -> View<'a> {
+        let own = QueuePast::default();
+        View { me: Me::Queue(NONE), writes: false, own, pasts: [Some(&poll.past), None] }
     }
 
     /// What lies before a write.
