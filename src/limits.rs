@@ -124,3 +124,7 @@ pub const MAX_ORDER_SPANS: usize = 1 << 22;
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
+/// Names of a module among which the nearest to an unknown one is looked for.
+pub const MAX_NAMES_COMPARED: usize = 4096;
+/// Ring descriptors after which the budget of a module is no longer counted.
+pub const MAX_BUDGET_DESCS: u64 = 1 << 23;

@@ -406,6 +406,23 @@ impl Queue {
         run.batch.get((run.skip + (k - run.first)) as usize).copied()
     }
 
+    /// Every slot that holds a descriptor of a sequencer, and of what it is made; each slot once.
+    pub fn origins(&self, dir: Dir) -> impl Iterator<Item = (u64, Origin)> + '_ {
+        let size = u64::from(self.sw(dir).size).max(1);
+        let runs = &self.origins[ix(dir)];
+        let end = runs.back().map_or(0, |r| r.first + r.count);
+        let least = end.saturating_sub(size);
+        let in_run = move |r: &StagedRun| {
+            let from = r.first.max(least);
+            let (r, to) = (r.clone(), r.first + r.count);
+            (from..to).filter_map(move |k| {
+                let o = r.batch.get((r.skip + (k - r.first)) as usize)?;
+                Some((k % size, *o))
+            })
+        };
+        runs.iter().flat_map(in_run)
+    }
+
     /// The host has rung, whether or not the engine hears of it. RX is rung first and opens the
     /// batch.
     pub fn rung(&mut self, dir: Dir, count: u64) {
