@@ -7,16 +7,17 @@
 use super::author::{self, Packet, Target};
 use super::lower::Lowered;
 use super::program::{
-    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, Start,
+    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
+    RingType, ScriptOp, Start,
 };
 use super::ring::host::Counts;
-use super::ring::{Event, Machine, Memory, machine};
+use super::ring::{Agent, Event, EventKind, Machine, Memory, Phase, machine};
 use crate::bir::exec::{self, Action, Control, Group, Item};
 use crate::bir::layout::{PARTITIONS, PSUM_BASE, PSUM_STRIDE, SB_BASE, SB_STRIDE};
 use crate::bir::memory::{Read, UNWRITTEN};
 use crate::bir::{Body, Engine, Inst, Layout, Name, Pos, Space, Transfer, Walk};
 use crate::diag::{Diagnostic, Place, Severity};
-use crate::limits::MAX_RING_DESCS;
+use crate::limits::{MAX_HOST_OPS, MAX_RING_DESCS};
 use crate::udma::builder::{PairRequest, build_pair};
 use crate::udma::field::find;
 use crate::udma::ring::{GUARD_GAP, RING_ALIGN};
@@ -607,6 +608,59 @@ impl Program {
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }
+}
+
+/// The run of a module as a program that needs no module: what its sequencers did, in the order
+/// in which they did it, as operations of the host. Addresses are those of this run.
+///
+/// # Errors
+/// More operations than a program may have (R025).
+pub fn record(p: &Program) -> Result<Program, Diagnostic> {
+    let mut script = p.script.clone();
+    let mut rx_count = 0;
+    let mut note = String::new();
+    each_event(p, |m, e| {
+        let Agent::Seq(_) = e.agent else { return };
+        let bytes = |addr, len: u64| {
+            let mut out = vec![0; len as usize];
+            m.memory.read(addr, &mut out);
+            Blob::from_vec(out)
+        };
+        let op = match e.kind {
+            EventKind::Inst { pos, .. } => {
+                note = p.inst_text(pos);
+                return;
+            }
+            EventKind::Store { addr, len } => HostOp::Store { addr, bytes: bytes(addr, len) },
+            EventKind::Patch { at, .. } => HostOp::Store { addr: at, bytes: bytes(at, 8) },
+            EventKind::MarkerWrite { addr, .. } if m.phase() == Some(Phase::Stage) => {
+                HostOp::Store { addr, bytes: bytes(addr, 4) }
+            }
+            EventKind::CopyIn { queue, dir, slot, count } => {
+                let Some(ring) = p.queue(queue).and_then(|q| q.ring(dir)) else { return };
+                let descs = bytes(ring.slot_addr(slot), count * DESC_BYTES as u64);
+                HostOp::CopyIn { queue, ring: RingType::Dir(dir), at: slot, descs }
+            }
+            EventKind::CopyStart { queue, m2s, s2m } => HostOp::CopyStart { queue, m2s, s2m },
+            EventKind::Ack { dir: Dir::Rx, count, .. } => {
+                rx_count = count;
+                return;
+            }
+            EventKind::Ack { queue, dir: Dir::Tx, count, .. } => {
+                let marker = m.queue(queue).map_or(0, |q| q.marker);
+                HostOp::WaitRings { queue, marker, m2s: count, s2m: rx_count }
+            }
+            _ => return,
+        };
+        if script.len() <= MAX_HOST_OPS {
+            script.push(ScriptOp { op, note: note.clone() });
+        }
+    });
+    if script.len() > MAX_HOST_OPS {
+        let text = format!("the run takes more than {MAX_HOST_OPS} operations");
+        return Err(Diagnostic::new("R025", text));
+    }
+    Ok(Program { script, module: None, ..p.clone() })
 }
 
 /// The bytes of a location after a run, row-major.

@@ -395,7 +395,7 @@ impl Session {
             let Some(step) = m.step(p) else { break };
             checker.event(&m, &step.event);
         }
-        let found = checker.finish(p).diagnostics(p);
+        let found = checker.finish().diagnostics(p);
         if found.is_empty() {
             return vec!["every access up to here is ordered, under every reading".to_owned()];
         }
