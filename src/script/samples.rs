@@ -3,7 +3,7 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Unit, Who,
+    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Subject, Unit, Who,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
 use crate::engine::program::QueueId;
@@ -156,9 +156,20 @@ fn looks() -> impl Strategy<Value = Command> {
         (select(Info::ALL.to_vec()), option::of(named_queue()))
             .prop_map(|(what, queue)| Command::Info { what, queue }),
         loc().prop_map(|l| Command::Explain(Explain::Loc(l))),
+        subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),
+    ]
+}
+
+fn subject() -> impl Strategy<Value = Subject> {
+    let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
+    prop_oneof![
+        (queue(), dir(), num()).prop_map(|(queue, dir, index)| Subject::Slot { queue, dir, index }),
+        num().prop_map(Subject::Addr),
+        name().prop_map(Subject::Inst),
+        name().prop_map(Subject::Name),
     ]
 }
 

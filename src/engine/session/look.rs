@@ -222,6 +222,7 @@ impl Session {
             Info::Faults => self.info_faults(),
             Info::Batches => self.info_batches(),
             Info::Races => self.info_races(),
+            Info::Budget => self.info_budget()?,
         }))
     }
 

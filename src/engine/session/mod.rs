@@ -7,6 +7,7 @@
 
 mod eval;
 mod look;
+mod module;
 mod moves;
 mod stops;
 mod timeline;
@@ -232,6 +233,7 @@ impl Session {
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
+            Command::Provenance(subject) => self.provenance(subject),
             Command::Mark(name) => {
                 self.marks.insert(name.clone(), self.machine.n);
                 Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))
