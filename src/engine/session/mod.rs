@@ -8,6 +8,7 @@
 mod eval;
 mod look;
 mod moves;
+mod passes;
 mod stops;
 mod timeline;
 
@@ -15,6 +16,7 @@ pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
 pub use look::describe_event;
 pub use moves::Progress;
+pub use passes::{SeqAt, counts};
 pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
@@ -65,6 +67,8 @@ pub struct Session {
     machine: Machine,
     before: Machine,
     selected: Option<QueueId>,
+    /// The stage after which the module is shown, by its place among the snapshots.
+    stage: usize,
     stops: Vec<Stop>,
     next_stop: u64,
     marks: BTreeMap<String, u64>,
@@ -85,6 +89,7 @@ impl Session {
             selected: timeline.program().queues.first().map(|q| q.id),
             before: machine.clone(),
             machine,
+            stage: 0,
             timeline,
             stops: Vec::new(),
             next_stop: 1,
@@ -232,6 +237,9 @@ impl Session {
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
+            Command::Pass(what) => self.pass(*what),
+            // Text that the caller makes, of a module that there must be.
+            Command::List(_) => self.module().map(|_| Outcome::default()),
             Command::Mark(name) => {
                 self.marks.insert(name.clone(), self.machine.n);
                 Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))
