@@ -270,11 +270,7 @@ pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>
     }
 }
 
-fn list(
-    session: &Session,
-    run: &ModuleRun,
-    line: Option<u64>,
-) -> Result<Vec<String>, Diagnostic> {
+fn list(session: &Session, run: &ModuleRun, line: Option<u64>) -> Result<Vec<String>, Diagnostic> {
     let Some(listing) = session.stage().and_then(|s| Listing::new(run, s)) else {
         return Ok(Vec::new());
     };

@@ -380,14 +380,8 @@ pub enum Pass {
 
 impl Pass {
     /// Stages after which there is a module.
-    pub const STAGES: [Stage; 6] = [
-        Stage::Loaded,
-        Stage::Peel,
-        Stage::Unroll,
-        Stage::Split,
-        Stage::Check,
-        Stage::LowerDma,
-    ];
+    pub const STAGES: [Stage; 6] =
+        [Stage::Loaded, Stage::Peel, Stage::Unroll, Stage::Split, Stage::Check, Stage::LowerDma];
 
     /// What may be written after the verb.
     pub fn words() -> Vec<&'static str> {
