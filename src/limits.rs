@@ -93,8 +93,6 @@ pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
 pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
 /// Bytes of memory that the execution of a module may hold (4 GiB).
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
-/// Bytes of memory that the execution of a module may hold (2 GiB).
-pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 31;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
 pub const MAX_BIR_STEPS: u64 = 1 << 22;

@@ -191,7 +191,7 @@ fn a_missing_barrier_is_a_race_on_rings_though_the_bytes_are_right() {
 fn changed(a: &Module, b: &Module) -> HashSet<Pos> {
     fn of(m: &Module) -> BTreeMap<Pos, Vec<Inst>> {
         let mut out: BTreeMap<Pos, Vec<Inst>> = BTreeMap::new();
-        m.visit(&mut |i| out.entry(i.pos).or_default().push(i.clone()));
+        m.visit(&mut |i| out.entry(i.pos).or_default().push(Inst::clone(i)));
         out
     }
     let (a, b) = (of(a), of(b));

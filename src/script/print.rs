@@ -5,9 +5,8 @@ use super::args::is_bare_name;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
 use crate::engine::command::{
-    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Subject, Who,
+    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Pass, Subject, Who,
 };
-use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Pass, Who};
 use crate::engine::expr::QueueRef;
 use std::fmt::Write as _;
 

@@ -92,8 +92,6 @@ const INFOS: &[&str] = &[
     "races",
     "budget",
 ];
-const INFOS: &[&str] =
-    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches", "races"];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
@@ -279,6 +277,8 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("LOC|%INST|NAME", &[Arg::Loc]),
         "the way from a source line to the slots of a ring, or back from a slot",
         "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
+    ),
+    spec(
         ("pass", &[]),
         Group::Module,
         ("[STAGE|next|prev] | diff [STAGE STAGE]", &[Arg::Words(PASSES)]),
