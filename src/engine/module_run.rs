@@ -604,6 +604,9 @@ fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
 impl Program {
     /// An instruction of the module, in words.
     pub fn inst_text(&self, pos: Pos) -> String {
+        if pos == Pos::ADDED {
+            return "an instruction that lowering added".to_owned();
+        }
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }
