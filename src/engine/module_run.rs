@@ -161,6 +161,9 @@ pub struct Batch {
     pub rx: Vec<Desc>,
     /// Descriptors whose address is resolved at run time, Tx before Rx, ascending.
     pub patches: Vec<(Dir, u32)>,
+    /// The instruction of the loaded module from which each Rx descriptor stems; none for the
+    /// completion pair.
+    pub from: Vec<Pos>,
 }
 
 impl Batch {
@@ -180,7 +183,7 @@ impl Batch {
     /// Packets and the completion pair behind them.
     fn new(target: &Target, at: QueueAt, packets: &[Packet]) -> Result<Batch, Diagnostic> {
         let (mut tx, mut rx, mut patches) = (Vec::new(), Vec::new(), Vec::new());
-        let mut patched_rx = Vec::new();
+        let (mut patched_rx, mut from) = (Vec::new(), Vec::new());
         for p in packets {
             let base = tx.len() as u32;
             patches.extend(p.patched_tx.iter().map(|n| (Dir::Tx, base + n)));
@@ -190,12 +193,13 @@ impl Batch {
             }
             tx.extend(&p.tx);
             rx.extend(&p.rx);
+            from.resize(rx.len(), p.from);
         }
         patches.extend(patched_rx);
         let (pair_tx, pair_rx) = completion_pair(target, at.marker)?;
         tx.push(pair_tx);
         rx.push(pair_rx);
-        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches })
+        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches, from })
     }
 }
 
