@@ -131,7 +131,8 @@ fn errors(found: &[Finding]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// Whether a generation refuses something by rule: replication to several destinations.
+/// Whether a generation refuses something by rule: replication to several destinations before
+/// v3.
 fn refused(v: &Verdict, arch: Generation) -> bool {
     match v {
         Verdict::Failed(f) => {
@@ -162,6 +163,11 @@ fn check(module: &Module, case: &Case, g: &Generated, counts: &Counts) -> Result
         let found = [s.findings.clone(), verify::verify(&s.module, &layout)];
         for (f, kind) in found.iter().zip(["lowering", "verify"]) {
             if let Some(words) = errors(f) {
+                // Overlapping sides that no order of pieces and no scratch location can keep.
+                if words.starts_with("L022") {
+                    counts.refused.fetch_add(1, Ordering::Relaxed);
+                    return Ok(true);
+                }
                 let kind = format!("{kind} {}", &words[..4]);
                 return Err(Fault { stage: s.stage, kind, words });
             }
@@ -202,6 +208,11 @@ fn check(module: &Module, case: &Case, g: &Generated, counts: &Counts) -> Result
 fn tell(seed: u64, case: &Case, g: &Generated, found: &Fault) -> String {
     let none = Counts::default();
     let mut last = found.clone();
+    // Shrinking would take away what orders a module.
+    if found.kind.starts_with("races") {
+        let text = write_text(&g.module).text;
+        return format!("seed {seed}: {}: {}\n{case:?}\n{text}", found.kind, found.words);
+    }
     let small = shrink(&g.module, &mut |m| match check(m, case, g, &none) {
         Err(f) if (f.stage, &f.kind) == (found.stage, &found.kind) => {
             last = f;
@@ -266,5 +277,5 @@ fn generated_modules_keep_their_meaning_at_every_stage_and_on_rings() {
     let (stages, rings, refused) = (n(&counts.stages), n(&counts.rings), n(&counts.refused));
     println!("{cases} modules: {stages} stages, {rings} runs on rings, {refused} refused");
     assert!(wrong.is_empty(), "{} of {cases}:\n{}", wrong.len(), wrong.join("\n\n"));
-    assert!(stages == 6 * cases && rings >= cases * 3 / 4 && refused < rings / 4);
+    assert!(stages >= 5 * cases && rings >= cases && refused < rings / 4);
 }

@@ -189,9 +189,9 @@ fn a_missing_barrier_is_a_race_on_rings_though_the_bytes_are_right() {
 /// Instructions of the loaded module of which a stage makes one thing with a fault and another
 /// without.
 fn changed(a: &Module, b: &Module) -> HashSet<Pos> {
-    fn of(m: &Module) -> BTreeMap<Pos, Vec<Inst>> {
-        let mut out: BTreeMap<Pos, Vec<Inst>> = BTreeMap::new();
-        m.visit(&mut |i| out.entry(i.pos).or_default().push(Inst::clone(i)));
+    fn of(m: &Module) -> BTreeMap<Pos, Vec<Arc<Inst>>> {
+        let mut out: BTreeMap<Pos, Vec<Arc<Inst>>> = BTreeMap::new();
+        m.visit(&mut |i| out.entry(i.pos).or_default().push(i.clone()));
         out
     }
     let (a, b) = (of(a), of(b));
