@@ -133,7 +133,7 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
 
 /// Facts of an input's program; none where it has no program.
 fn program(input: &Input) -> Vec<(String, String)> {
-    let facts = |p| program_facts(p, input.end.is_some());
+    let facts = |p: &Program| program_facts(p, input.end.is_some());
     input.program.as_deref().map(facts).unwrap_or_default()
 }
 

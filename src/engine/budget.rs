@@ -245,7 +245,7 @@ impl Budget {
     pub fn of_run(run: &ModuleRun) -> Budget {
         let text = |pos| {
             run.inst(pos).map_or_else(String::new, |i| {
-                let place = crate::diag::render::place(&i.place);
+                let place = super::provenance::line_text(&i.place);
                 if place.is_empty() { i.text.clone() } else { format!("{} ({place})", i.text) }
             })
         };
