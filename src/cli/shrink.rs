@@ -236,7 +236,11 @@ pub fn run(args: &ShrinkArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.aside(&[format!("nothing goes wrong, nothing is shrunk: {words}")])?;
         return Ok(Status::Fine);
     };
-    out.aside(&[format!("{} of {} instructions are left; {words}", count(&small), count(&m.module))])?;
+    out.aside(&[format!(
+        "{} of {} instructions are left; {words}",
+        count(&small),
+        count(&m.module)
+    )])?;
     emit(
         write_text(&small).text.as_bytes(),
         args.output.as_deref().filter(|p| *p != Path::new("-")),

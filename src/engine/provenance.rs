@@ -102,24 +102,19 @@ impl<'a> Provenance<'a> {
     /// The descriptors that an instruction of the loaded module became, by queue and block.
     pub fn descriptors(&self, pos: Pos) -> Vec<DescriptorAt> {
         let mut out = Vec::new();
-        self.each_descriptor(&mut |queue, position, block, descriptor, inst| {
-            if inst.pos == pos {
-                let (queue, block) = (queue.clone(), block.name.clone());
-                out.push(DescriptorAt { queue, position, block, descriptor });
-            }
-        });
-        out
-    }
-
-    fn each_descriptor(&self, f: &mut dyn FnMut(&Name, u32, &Arc<Inst>, u32, &Arc<Inst>)) {
         for q in &self.module().queues {
-            for (k, block) in (0u32..).zip(q.dma_blocks()) {
+            for (position, block) in (0u32..).zip(q.dma_blocks()) {
                 let Body::DmaBlock(b) = &block.body else { continue };
-                for (d, inst) in (0u32..).zip(b.descriptors()) {
-                    f(&q.name, k, block, d, inst);
-                }
+                let all = (0u32..).zip(b.descriptors()).filter(|(_, d)| d.pos == pos);
+                out.extend(all.map(|(descriptor, _)| DescriptorAt {
+                    queue: q.name.clone(),
+                    position,
+                    block: block.name.clone(),
+                    descriptor,
+                }));
             }
         }
+        out
     }
 
     /// The instructions after the last stage that fire a block.
