@@ -418,11 +418,8 @@ impl ModuleRun {
                     }
                 }
             }
-            Some(RingFault::DroppedByPacking) => {
-                if packets.len() > 1 {
-                    packets.pop();
-                }
-            }
+            Some(RingFault::DroppedByPacking) if packets.len() > 1 => drop(packets.pop()),
+            Some(RingFault::DroppedByPacking) => {}
         }
     }
 }
