@@ -96,10 +96,16 @@ pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
 pub const MAX_BIR_STEPS: u64 = 1 << 22;
-/// Bytes that one side of one transfer may have in an execution (1 GiB).
+/// Bytes that all sides of one transfer may have together in an execution (1 GiB).
 pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
 /// Bytes that an execution may move where its caller sets no other bound (16 GiB).
 pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
+/// As how many moved bytes a transfer counts at least, ..
+pub const BIR_TRANSFER_PRICE: u64 = 1024;
+/// .. and a stretch of contiguous bytes in it.
+pub const BIR_RUN_PRICE: u64 = 32;
+/// Operands that are looked at to keep opaque instructions in order.
+pub const MAX_BIR_ORDER: usize = 1 << 24;
 /// Entries of one index list in an execution.
 pub const MAX_BIR_INDICES: u64 = 1 << 20;
 /// Queues of one module.
@@ -124,3 +130,12 @@ pub const MAX_ORDER_SPANS: usize = 1 << 22;
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
+/// Bytes of memory that a module's inputs are filled with where no memory file is given.
+pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
+/// Stretches of memory that lowering one module looks at to order pieces that overlap; beyond,
+/// they go through scratch.
+pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
+/// Names of a module among which the nearest to an unknown one is looked for.
+pub const MAX_NAMES_COMPARED: usize = 4096;
+/// Ring descriptors after which the budget of a module is no longer counted.
+pub const MAX_BUDGET_DESCS: u64 = 1 << 23;

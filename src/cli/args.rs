@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "dmadbg", version, about, args_conflicts_with_subcommands = true)]
 #[command(after_help = "FILE is a raw ring image, hex text, a directory of images, a program \
-image, or its assembly (.dma); `-` is standard input.\n\
+image, its assembly (.dma), or a module of the compiler (.bir, JSON); `-` is standard input.\n\
 Exit status: 0 fine, 1 the program under test is wrong, 2 the input or the command line \
 cannot be understood.")]
 pub struct Cli {
@@ -34,6 +34,9 @@ pub struct OpenArgs {
     /// How the files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
     /// Commands to execute first.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
@@ -60,6 +63,8 @@ pub enum Cmd {
     Info(FileArgs),
     /// Judge rings: bits, phases, packets, pairs.
     Check(FileArgs),
+    /// Lower a module and show what became of it after each stage.
+    Lower(LowerArgs),
     /// Run a program and a script of commands without the screen.
     Run(RunArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
@@ -117,6 +122,86 @@ pub struct RingOpts {
     /// Only slots A up to, not including, B.
     #[arg(long, value_name = "A:B", value_parser = window)]
     pub slots: Option<(u64, u64)>,
+}
+
+/// How a module is lowered, and what its memory holds at the start.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Modules")]
+pub struct ModuleOpts {
+    /// Elements that one descriptor covers at most [default: 65536 bytes of them].
+    #[arg(long, value_name = "N")]
+    pub max_desc_elems: Option<String>,
+    /// How a transfer beyond its ring's depth is split [default: factor].
+    #[arg(long, value_name = "factor|greedy|equal")]
+    pub split: Option<String>,
+    /// Whether a transfer joins the block of the one before it [default: off].
+    #[arg(long, value_name = "off|on")]
+    pub reuse_block: Option<String>,
+    /// Descriptors of one block at most [default: 1020 for SWDGE, else 65520].
+    #[arg(long, value_name = "N")]
+    pub max_block_descs: Option<String>,
+    /// Which transfers become blocks of descriptors [default: all].
+    #[arg(long, value_name = "all|static")]
+    pub materialise: Option<String>,
+    /// Slots of each ring [default: 1024].
+    #[arg(long, value_name = "N")]
+    pub ring_slots: Option<u64>,
+    /// What memory holds at the start: a JSON object of location names and hex [default: a
+    /// pattern in every input].
+    #[arg(long, value_name = "FILE")]
+    pub memory_in: Option<PathBuf>,
+}
+
+/// `lower`.
+#[derive(Debug, Args)]
+pub struct LowerArgs {
+    /// The module.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The last stage.
+    #[arg(long, value_name = "STAGE", default_value = "rings")]
+    pub stop_after: String,
+    /// Print the module after every stage.
+    #[arg(long)]
+    pub print_after_all: bool,
+    /// Print the module before a stage.
+    #[arg(long, value_name = "STAGE")]
+    pub print_before: Vec<String>,
+    /// Print the module after a stage.
+    #[arg(long, value_name = "STAGE")]
+    pub print_after: Vec<String>,
+    /// Run every stage and compare its memory with that of the module as loaded.
+    #[arg(long)]
+    pub verify: bool,
+    /// Name the first stage, and the first instruction in it, that changes the outcome.
+    #[arg(long)]
+    pub bisect: bool,
+    /// Write the result: the module as text or JSON, or its rings as a program image.
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub emit: Option<Emit>,
+    /// Where to write it; standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE", requires = "emit")]
+    pub output: Option<PathBuf>,
+    /// How it is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// What `lower` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// The module as text.
+    Bir,
+    /// The module as JSON.
+    Json,
+    /// The rings, recorded, as a program image.
+    Image,
 }
 
 /// Output form.
@@ -239,6 +324,9 @@ pub struct FileArgs {
     /// What to read.
     #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
     pub files: Vec<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
@@ -259,6 +347,15 @@ pub struct RunArgs {
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
+    /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+    /// Where a module's memory is written at the end.
+    #[arg(long, value_name = "FILE")]
+    pub memory_out: Option<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,

@@ -8,6 +8,7 @@ use super::{inputs, rows, words};
 use crate::check::RingView;
 use crate::check::view::scan;
 use crate::diag::{Diagnostic, Report};
+use crate::load::module::ModuleOptions;
 use crate::udma::{Dir, Generation};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ pub fn run(args: &DecodeArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return words::run(&tokens, args.kind, (args.rings.ring, arch), out);
     }
     let files: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
-    let input = inputs::open(&files, &args.rings, inputs::Depth::Browse)?;
+    let input =
+        inputs::open(&files, &args.rings, &ModuleOptions::default(), inputs::Depth::Browse)?;
     print(&input, &args.rings, args.out.all, out)?;
     out.findings(&input.report)?;
     Ok(Status::Fine)

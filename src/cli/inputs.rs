@@ -7,10 +7,11 @@ use crate::diag::{Diagnostic, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
+use crate::load::module::{LoadedModule, ModuleOptions};
 use crate::load::raw::{RingView as RawRing, infer_arch};
 use crate::load::{LoadOptions, Loaded, RawImage};
 use crate::udma::{Desc, Dir, Generation, Profile};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The rings of one queue.
@@ -55,6 +56,8 @@ pub struct Input {
     pub sets: Vec<RingSet>,
     /// Findings while reading.
     pub report: Report,
+    /// The module, where the input is one.
+    pub module: Option<Arc<LoadedModule>>,
     /// What can be stepped, if anything.
     pub program: Option<Arc<Program>>,
     /// The end of its calm run, where that was asked for.
@@ -124,7 +127,7 @@ pub enum Depth {
 }
 
 /// What the command line says about inputs, for the loaders.
-pub fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
+pub fn load_options(opts: &RingOpts, module: &ModuleOptions, depth: Depth) -> LoadOptions {
     LoadOptions {
         ring: opts.ring,
         tx: opts.tx.clone(),
@@ -136,6 +139,7 @@ pub fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
         start: opts.start,
         batch: opts.batch,
         slots: opts.slots,
+        module: module.clone(),
         browse: depth == Depth::Browse,
         ..LoadOptions::default()
     }
@@ -145,10 +149,16 @@ pub fn load_options(opts: &RingOpts, depth: Depth) -> LoadOptions {
 ///
 /// # Errors
 /// Every reason why it cannot be read.
-pub fn load(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Loaded, Report> {
-    let mut loaded = crate::load::open(files, &load_options(opts, depth))?;
+pub fn load(
+    files: &[PathBuf],
+    opts: &RingOpts,
+    module: &ModuleOptions,
+    depth: Depth,
+) -> Result<Loaded, Report> {
+    let mut loaded = crate::load::open(files, &load_options(opts, module, depth))?;
+    let made = loaded.images.is_empty() && loaded.module.is_none();
     // A program image says these itself; the command line overrides them.
-    if let Some(p) = loaded.program.as_mut().filter(|_| loaded.images.is_empty()) {
+    if let Some(p) = loaded.program.as_mut().filter(|_| made) {
         let given = (opts.arch, opts.profile);
         if given != (None, None) {
             let mut changed = (**p).clone();
@@ -160,13 +170,37 @@ pub fn load(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Loaded, 
     Ok(loaded)
 }
 
+/// Reads a file that must be a module, and nothing of it on rings.
+///
+/// # Errors
+/// Every reason why it cannot be read as one.
+pub fn load_module(
+    file: &Path,
+    opts: &RingOpts,
+    module: &ModuleOptions,
+) -> Result<(LoadedModule, Report), Report> {
+    let loaded = load(&[file.to_owned()], opts, module, Depth::Browse)?;
+    match loaded.module {
+        Some(m) => Ok((Arc::unwrap_or_clone(m), loaded.report)),
+        None => {
+            let why = format!("this is {}, no module", loaded.kind.name());
+            Err(Diagnostic::new("S010", why).in_file(&loaded.name).into())
+        }
+    }
+}
+
 /// Opens files for the commands that work on rings. The rings of a program image are those
 /// that lie in memory at the end of a calm run.
 ///
 /// # Errors
 /// Every reason why they cannot be read.
-pub fn open(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Input, Report> {
-    let loaded = load(files, opts, depth)?;
+pub fn open(
+    files: &[PathBuf],
+    opts: &RingOpts,
+    module: &ModuleOptions,
+    depth: Depth,
+) -> Result<Input, Report> {
+    let loaded = load(files, opts, module, depth)?;
     let raw = !loaded.images.is_empty();
     let runs = depth == Depth::Run || !raw;
     let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
@@ -192,6 +226,7 @@ pub fn open(files: &[PathBuf], opts: &RingOpts, depth: Depth) -> Result<Input, R
         profile: opts.profile.map(|p| p.0).or(said).unwrap_or(Profile::default_profile()),
         sets,
         report: loaded.report,
+        module: loaded.module,
         program: loaded.program,
         end,
     })

@@ -11,6 +11,7 @@ pub mod encode;
 pub mod explain;
 pub mod info;
 pub mod inputs;
+pub mod lower;
 pub mod numbers;
 pub mod out;
 pub mod rows;
@@ -78,6 +79,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Encode(a)) => a.out.clone(),
         Some(Cmd::Asm(a) | Cmd::Disasm(a)) => a.out.clone(),
         Some(Cmd::Info(a) | Cmd::Check(a)) => a.out.clone(),
+        Some(Cmd::Lower(a)) => a.out.clone(),
         Some(Cmd::Run(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
@@ -91,15 +93,16 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Asm(a) => convert::assemble(a, out),
         Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
-            let input = inputs::open(&a.files, &a.rings, Depth::Program)?;
+            let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
             info::print(&info::facts(&input, a.rings.start), out)?;
             out.findings(&input.report)?;
             Ok(Status::Fine)
         }
         Cmd::Check(a) => {
-            let input = inputs::open(&a.files, &a.rings, Depth::Run)?;
+            let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Run)?;
             Ok(check::run(&input, &a.rings, out)?)
         }
+        Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
@@ -114,15 +117,19 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(path) = &args.script {
         lines.extend(run::script_lines(path)?);
     }
-    let loaded = inputs::load(&args.files, &args.rings, Depth::Program)?;
+    let options = args.module.options()?;
+    let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
-        let opts = inputs::load_options(&args.rings, Depth::Browse);
+        let opts = inputs::load_options(&args.rings, &options, Depth::Browse);
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
     let program = loaded.program.clone().unwrap_or_else(browse);
     let mut session = Session::new(program);
     let mut title = Title { file: loaded.name, notes: loaded.report.items };
+    if let Some(m) = &loaded.module {
+        title.notes.extend(m.diagnostics());
+    }
     if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }

@@ -3,12 +3,17 @@
 use super::args::RunArgs;
 use super::inputs::{Depth, load};
 use super::out::{Failure, Out, Status};
+use crate::bir::memory::to_hex;
+use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, Goto};
+use crate::engine::lower::Stage;
 use crate::engine::ring::json::event_json;
 use crate::engine::session::Session;
+use crate::engine::{module_run, validate};
 use crate::limits::MAX_RUN_SAME_CODE;
 use crate::limits::MAX_TEXT_BYTES;
+use crate::load::module::LoadedModule;
 use crate::script::runner::{self, End, Line, Source};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -27,8 +32,26 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         Some(path) => lines.extend(script_lines(path)?),
         None => lines.push(to_the_end()),
     }
-    let loaded = load(&args.files, &args.rings, Depth::Program)?;
+    let options = args.module.options()?;
+    let stage = args.stage.as_deref().map(super::lower::stage).transpose().map_err(Report::from)?;
+    let loaded = load(&args.files, &args.rings, &options, Depth::Program)?;
     let mut report = loaded.report;
+    let module = loaded.module.clone();
+    if let Some(m) = &module {
+        m.diagnostics().into_iter().for_each(|d| report.push(d));
+        if report.has_errors() {
+            out.findings(&report)?;
+            return Ok(Status::Wrong);
+        }
+        if let Some(stage) = stage.filter(|s| *s != Stage::Rings) {
+            return interpret(args, m, stage, report, out);
+        }
+    } else if let Some(what) =
+        stage.map(|_| "--stage").or(args.memory_out.as_ref().map(|_| "--memory-out"))
+    {
+        let why = format!("{what} is for modules; this is {}", loaded.kind.name());
+        return Err(Report::from(Diagnostic::new("S011", why)).into());
+    }
     let Some(program) = loaded.program else {
         report.push(
             Diagnostic::new("S010", "there is nothing to run in this input").in_file(&loaded.name),
@@ -63,6 +86,11 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         }
     }
     let mut status = if session.unexpected().is_empty() { Status::Fine } else { Status::Wrong };
+    if let Some(m) = &module {
+        let layout = Layout::new(&m.module);
+        let memory = &session.machine().memory;
+        write_memory(args, &layout, &|name| module_run::dump(&layout, memory, name), out)?;
+    }
     match end {
         End::Done => {}
         End::Failed(d) => {
@@ -76,6 +104,64 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     }
     out.findings(&report)?;
     Ok(status)
+}
+
+/// Runs a module at a stage by the reference interpreter.
+fn interpret(
+    args: &RunArgs,
+    m: &LoadedModule,
+    stage: Stage,
+    mut report: Report,
+    out: &mut Out<'_>,
+) -> Result<Status, Failure> {
+    if args.script.is_some() {
+        let why = "a script moves about in a run on rings; it has no place at another stage";
+        return Err(Report::from(Diagnostic::new("S011", why)).into());
+    }
+    let Some(snapshot) = m.lowered.stage(stage) else {
+        return Err(Report::from(Diagnostic::new("S011", "that stage was not reached")).into());
+    };
+    let program = exec::Program::new(snapshot.module.clone());
+    let layout = Layout::new(&m.module);
+    let mut memory = validate::initial_memory(&layout, &m.memory).map_err(Report::from)?;
+    let done = exec::run(&program, &mut memory, &exec::Options::default());
+    done.findings.iter().for_each(|f| report.push(m.place(f)));
+    if out.json() {
+        out.schema(
+            "run",
+            &json!({
+                "stage": stage.name(), "finished": done.finished, "steps": done.steps,
+                "transfers": done.transfers, "fired": done.fired,
+                "descriptors": done.descriptors, "bytes": done.bytes,
+            }),
+        )?;
+    } else {
+        out.line(&format!(
+            "{stage}: {} steps, {} transfers, {} blocks fired with {} descriptors, {} bytes written",
+            done.steps, done.transfers, done.fired, done.descriptors, done.bytes
+        ))?;
+    }
+    write_memory(args, &layout, &|name| memory.dump(&layout, name).ok(), out)?;
+    out.findings(&report)?;
+    Ok(if report.has_errors() { Status::Wrong } else { Status::Fine })
+}
+
+/// `--memory-out`: every location, row-major.
+fn write_memory(
+    args: &RunArgs,
+    layout: &Layout,
+    dump: &dyn Fn(&str) -> Option<Vec<u8>>,
+    out: &mut Out<'_>,
+) -> Result<(), Failure> {
+    let Some(path) = &args.memory_out else { return Ok(()) };
+    let mut file = serde_json::Map::new();
+    for loc in layout.placed() {
+        if let Some(bytes) = dump(&loc.name) {
+            file.insert(loc.name.to_string(), json!(to_hex(&bytes)));
+        }
+    }
+    let text = serde_json::Value::Object(file).to_string() + "\n";
+    super::convert::emit(text.as_bytes(), Some(path), out)
 }
 
 /// Every event up to the position, as JSON lines.

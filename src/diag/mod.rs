@@ -261,6 +261,14 @@ impl From<Diagnostic> for Report {
     }
 }
 
+impl From<Vec<Diagnostic>> for Report {
+    fn from(all: Vec<Diagnostic>) -> Report {
+        let mut r = Report::default();
+        all.into_iter().for_each(|d| r.push(d));
+        r
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

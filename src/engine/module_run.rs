@@ -7,16 +7,17 @@
 use super::author::{self, Packet, Target};
 use super::lower::Lowered;
 use super::program::{
-    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, Start,
+    Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
+    RingType, ScriptOp, Start,
 };
 use super::ring::host::Counts;
-use super::ring::{Event, Machine, Memory, machine};
+use super::ring::{Agent, Event, EventKind, Machine, Memory, Phase, machine};
 use crate::bir::exec::{self, Action, Control, Group, Item};
 use crate::bir::layout::{PARTITIONS, PSUM_BASE, PSUM_STRIDE, SB_BASE, SB_STRIDE};
 use crate::bir::memory::{Read, UNWRITTEN};
 use crate::bir::{Body, Engine, Inst, Layout, Name, Pos, Space, Transfer, Walk};
 use crate::diag::{Diagnostic, Place, Severity};
-use crate::limits::MAX_RING_DESCS;
+use crate::limits::{MAX_HOST_OPS, MAX_RING_DESCS};
 use crate::udma::builder::{PairRequest, build_pair};
 use crate::udma::field::find;
 use crate::udma::ring::{GUARD_GAP, RING_ALIGN};
@@ -147,6 +148,22 @@ impl std::hash::Hash for Part {
     }
 }
 
+/// Of what a ring descriptor is made (`docs/provenance.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The instruction of the loaded module that it stems from; of a completion pair the
+    /// instruction that waits for it.
+    pub inst: Pos,
+    /// The instruction that is run: a trigger, or a transfer that was not lowered.
+    pub item: Item,
+    /// The block that was fired, by its position in its queue, and how often its trigger had
+    /// fired before; nothing of a transfer that was not lowered.
+    pub block: Option<(u32, u64)>,
+    /// Position of the descriptor in its block; 0 where there is no block, nothing of a
+    /// completion pair.
+    pub descriptor: Option<u32>,
+}
+
 /// One pair of doorbells: whole packets and the completion pair behind them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Batch {
@@ -160,6 +177,8 @@ pub struct Batch {
     pub rx: Vec<Desc>,
     /// Descriptors whose address is resolved at run time, Tx before Rx, ascending.
     pub patches: Vec<(Dir, u32)>,
+    /// Of what each descriptor is made, Tx then Rx.
+    pub origins: [Arc<[Origin]>; 2],
 }
 
 impl Batch {
@@ -176,11 +195,19 @@ impl Batch {
         Counts { m2s: self.tx.len() as u32, s2m: self.rx.len() as u32 }
     }
 
-    /// Packets and the completion pair behind them.
-    fn new(target: &Target, at: QueueAt, packets: &[Packet]) -> Result<Batch, Diagnostic> {
+    /// Packets, each with its origin, and the completion pair behind them, which is of `own`.
+    fn new(
+        target: &Target,
+        at: QueueAt,
+        (packets, from): (&[Packet], &[Origin]),
+        own: Origin,
+    ) -> Result<Batch, Diagnostic> {
         let (mut tx, mut rx, mut patches) = (Vec::new(), Vec::new(), Vec::new());
         let mut patched_rx = Vec::new();
-        for p in packets {
+        let (mut tx_from, mut rx_from) = (Vec::new(), Vec::new());
+        for (p, from) in packets.iter().zip(from) {
+            tx_from.extend(std::iter::repeat_n(*from, p.tx.len()));
+            rx_from.extend(std::iter::repeat_n(*from, p.rx.len()));
             let base = tx.len() as u32;
             patches.extend(p.patched_tx.iter().map(|n| (Dir::Tx, base + n)));
             if p.patched_rx {
@@ -194,7 +221,10 @@ impl Batch {
         let (pair_tx, pair_rx) = completion_pair(target, at.marker)?;
         tx.push(pair_tx);
         rx.push(pair_rx);
-        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches })
+        tx_from.push(own);
+        rx_from.push(own);
+        let origins = [tx_from.into(), rx_from.into()];
+        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches, origins })
     }
 }
 
@@ -337,10 +367,21 @@ impl ModuleRun {
             let name = inst.map_or("", |i| &*i.name);
             return Err(Diagnostic::new("R025", format!("`{name}` names no queue to go through")));
         };
-        let authored = author::author_block(&moved, &self.target)
-            .map_err(|e| Diagnostic::new("R025", e.to_string()))?;
+        let authored = author::author_block(&moved, &self.target).map_err(|e| e.diagnostic())?;
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
+        let item = work.inst.map_or(Item(0), |i| i.1);
+        let origin = |g: &Group| Origin {
+            inst: g.pos,
+            item,
+            block: g.fired.as_ref().map(|f| (f.position, f.count)),
+            descriptor: Some(g.descriptor),
+        };
+        let of_group = |k: &u32| groups.get(*k as usize).map(origin);
+        let own = work.inst.map_or(Pos::ADDED, |i| i.0);
+        let block = fired.map(|f| (f.position, f.count));
+        let own = Origin { inst: own, item, block, descriptor: None };
+        let mut from: Vec<Origin> = authored.group_of.iter().filter_map(of_group).collect();
         let mut rest = authored.packets;
         self.commit_fault(&mut rest);
         while !rest.is_empty() {
@@ -355,8 +396,9 @@ impl ModuleRun {
             if self.fault != Some(RingFault::MissingBarrier) {
                 author::close_batch(&mut rest, &self.target);
             }
-            work.parts.push(Part::Batch(Batch::new(&self.target, at, &rest)?));
-            rest = later;
+            let later_from = from.split_off(n.min(from.len()));
+            work.parts.push(Part::Batch(Batch::new(&self.target, at, (&rest, &from), own)?));
+            (rest, from) = (later, later_from);
         }
         Ok(())
     }
@@ -565,6 +607,59 @@ impl Program {
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }
+}
+
+/// The run of a module as a program that needs no module: what its sequencers did, in the order
+/// in which they did it, as operations of the host. Addresses are those of this run.
+///
+/// # Errors
+/// More operations than a program may have (R025).
+pub fn record(p: &Program) -> Result<Program, Diagnostic> {
+    let mut script = p.script.clone();
+    let mut rx_count = 0;
+    let mut note = String::new();
+    each_event(p, |m, e| {
+        let Agent::Seq(_) = e.agent else { return };
+        let bytes = |addr, len: u64| {
+            let mut out = vec![0; len as usize];
+            m.memory.read(addr, &mut out);
+            Blob::from_vec(out)
+        };
+        let op = match e.kind {
+            EventKind::Inst { pos, .. } => {
+                note = p.inst_text(pos);
+                return;
+            }
+            EventKind::Store { addr, len } => HostOp::Store { addr, bytes: bytes(addr, len) },
+            EventKind::Patch { at, .. } => HostOp::Store { addr: at, bytes: bytes(at, 8) },
+            EventKind::MarkerWrite { addr, .. } if m.phase() == Some(Phase::Stage) => {
+                HostOp::Store { addr, bytes: bytes(addr, 4) }
+            }
+            EventKind::CopyIn { queue, dir, slot, count } => {
+                let Some(ring) = p.queue(queue).and_then(|q| q.ring(dir)) else { return };
+                let descs = bytes(ring.slot_addr(slot), count * DESC_BYTES as u64);
+                HostOp::CopyIn { queue, ring: RingType::Dir(dir), at: slot, descs }
+            }
+            EventKind::CopyStart { queue, m2s, s2m } => HostOp::CopyStart { queue, m2s, s2m },
+            EventKind::Ack { dir: Dir::Rx, count, .. } => {
+                rx_count = count;
+                return;
+            }
+            EventKind::Ack { queue, dir: Dir::Tx, count, .. } => {
+                let marker = m.queue(queue).map_or(0, |q| q.marker);
+                HostOp::WaitRings { queue, marker, m2s: count, s2m: rx_count }
+            }
+            _ => return,
+        };
+        if script.len() <= MAX_HOST_OPS {
+            script.push(ScriptOp { op, note: note.clone() });
+        }
+    });
+    if script.len() > MAX_HOST_OPS {
+        let text = format!("the run takes more than {MAX_HOST_OPS} operations");
+        return Err(Diagnostic::new("R025", text));
+    }
+    Ok(Program { script, module: None, ..p.clone() })
 }
 
 /// The bytes of a location after a run, row-major.

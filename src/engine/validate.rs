@@ -175,7 +175,7 @@ impl Reference {
         if let Some(at) = first_difference(self.layout(), &self.end, &machine.memory) {
             return Verdict::Differs(self.explain(at, Trace::of_rings(p, self.layout())));
         }
-        let races = checker.finish(p).diagnostics(p);
+        let races = checker.finish().diagnostics(p);
         let races: Vec<_> = races.into_iter().filter(|d| d.severity == Severity::Error).collect();
         if races.is_empty() { Verdict::Same } else { Verdict::Races(races) }
     }

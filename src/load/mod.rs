@@ -16,6 +16,7 @@ pub mod detect;
 pub mod dir;
 pub mod disasm;
 pub mod hex;
+pub mod module;
 pub mod ops;
 pub mod raw;
 pub mod save;
@@ -60,6 +61,8 @@ pub struct LoadOptions {
     pub tx_base: Option<u64>,
     /// Address of the Rx ring.
     pub rx_base: Option<u64>,
+    /// How a module is lowered and what its memory holds.
+    pub module: module::ModuleOptions,
     /// Only look: make no program of raw images, which would read all of their slots.
     pub browse: bool,
 }
@@ -100,6 +103,8 @@ pub struct Loaded {
     pub program: Option<Arc<Program>>,
     /// The rings of raw inputs.
     pub images: Vec<RawImage>,
+    /// The module, where the input is one.
+    pub module: Option<Arc<module::LoadedModule>>,
     /// The text, where the input was one that has operations.
     pub source: Option<SourceText>,
     /// Notes and warnings; no errors.
@@ -161,6 +166,7 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
         why: found.why,
         program: None,
         images: Vec::new(),
+        module: None,
         source: None,
         report: Report::default(),
     };
@@ -196,16 +202,23 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
             let image = raw::image(&source, opts.ring).map_err(Report::from)?;
             loaded.with_images(vec![image], opts);
         }
-        Kind::BirText | Kind::BirJson | Kind::Script => {
+        Kind::BirText | Kind::BirJson => {
+            source.in_order();
+            let json = found.kind == Kind::BirJson;
+            let bytes = source.blob.bytes();
+            let (m, report) =
+                module::LoadedModule::read(&source.name, bytes, json, &opts.module, opts.arch)?;
+            loaded.report = report;
+            if !opts.browse {
+                let profile = opts.profile.unwrap_or(Profile::default_profile());
+                loaded.program = Some(Arc::new(m.program(&opts.module, profile)?));
+            }
+            loaded.module = Some(Arc::new(m));
+        }
+        Kind::Script => {
             let what = found.kind.name();
-            let d = match found.kind {
-                Kind::Script => {
-                    Diagnostic::new("D003", format!("{what}: nothing to run by itself"))
-                        .help("dmadbg run FILE --script SCRIPT")
-                }
-                _ => Diagnostic::new("D003", format!("{what} is not supported yet by this build")),
-            };
-            return Err(d.into());
+            let d = Diagnostic::new("D003", format!("{what}: nothing to run by itself"));
+            return Err(d.help("dmadbg run FILE --script SCRIPT").into());
         }
     }
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }
@@ -335,8 +348,10 @@ fn finish(
     opts: &LoadOptions,
     report: Report,
 ) -> Result<Loaded, Report> {
-    let (program, source) = (None, None);
-    let mut loaded = Loaded { name, kind, why, program, images: Vec::new(), source, report };
+    let (program, module, source) = (None, None, None);
+    let images_later = Vec::new();
+    let mut loaded =
+        Loaded { name, kind, why, program, images: images_later, module, source, report };
     loaded.with_images(images, opts);
     loaded.report = loaded.report.in_file(&loaded.name);
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }

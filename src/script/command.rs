@@ -40,6 +40,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("where", |_| Ok(Command::Where)),
     ("info", info),
     ("explain", explain),
+    ("provenance", |a| Ok(Command::Provenance(a.subject()?))),
     ("pass", pass),
     ("list", list),
     ("mark", mark),

@@ -3,7 +3,8 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Pass, Unit, Who,
+    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Pass, Subject, Unit,
+    Who,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
 use crate::engine::program::QueueId;
@@ -165,11 +166,22 @@ fn looks() -> impl Strategy<Value = Command> {
         (select(Info::ALL.to_vec()), option::of(named_queue()))
             .prop_map(|(what, queue)| Command::Info { what, queue }),
         loc().prop_map(|l| Command::Explain(Explain::Loc(l))),
+        subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
         pass().prop_map(Command::Pass),
         option::of(num()).prop_map(Command::List),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),
+    ]
+}
+
+fn subject() -> impl Strategy<Value = Subject> {
+    let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
+    prop_oneof![
+        (queue(), dir(), num()).prop_map(|(queue, dir, index)| Subject::Slot { queue, dir, index }),
+        num().prop_map(Subject::Addr),
+        name().prop_map(Subject::Inst),
+        name().prop_map(Subject::Name),
     ]
 }
 

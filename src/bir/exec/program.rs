@@ -223,6 +223,10 @@ impl Program {
         self.blocks.contains_key(name)
     }
 
+    pub(super) fn remark(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
     pub(super) fn entry(&self, item: Item) -> &Entry {
         &self.entries[item.0 as usize]
     }

@@ -150,11 +150,13 @@ pub enum Info {
     Batches,
     /// Accesses up to here that nothing orders.
     Races,
+    /// What a module's blocks take of rings and memory.
+    Budget,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 9] = [
+    pub const ALL: [Info; 10] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -164,6 +166,7 @@ impl Info {
         Info::Faults,
         Info::Batches,
         Info::Races,
+        Info::Budget,
     ];
 
     /// As it is written.
@@ -178,6 +181,7 @@ impl Info {
             Info::Faults => "faults",
             Info::Batches => "batches",
             Info::Races => "races",
+            Info::Budget => "budget",
         }
     }
 }
@@ -335,6 +339,8 @@ pub enum Command {
     },
     /// Every bit of a slot, or a code, in words.
     Explain(Explain),
+    /// From a source line to the slots, and back.
+    Provenance(Subject),
     /// Stages of a module's lowering.
     Pass(Pass),
     /// Lines of a module's text around this one, or around where its sequencers stand.
@@ -396,4 +402,24 @@ pub enum Explain {
     Loc(Loc),
     /// A diagnostic code or a fault's name.
     Code(String),
+}
+
+/// Whose provenance is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A slot.
+    Slot {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// Slot.
+        index: u64,
+    },
+    /// What lies at an address.
+    Addr(u64),
+    /// An instruction by name: `%I-34`.
+    Inst(String),
+    /// Anything else that a module names: a block, a queue, a location, an instruction.
+    Name(String),
 }

@@ -80,8 +80,18 @@ pub struct CommandSpec {
 
 const UNITS: &[&str] = &["event", "slot", "packet", "phase", "batch"];
 const WHO: &[&str] = &["any", "host", "engine", "seq"];
-const INFOS: &[&str] =
-    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches", "races"];
+const INFOS: &[&str] = &[
+    "rings",
+    "queue",
+    "regs",
+    "marker",
+    "memory",
+    "breakpoints",
+    "faults",
+    "batches",
+    "races",
+    "budget",
+];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
@@ -248,11 +258,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
-        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers.",
+        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers. `info budget` tells what a module's blocks take of its rings.",
     ),
     spec(
         ("explain", &["e"]),
@@ -260,6 +270,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("LOC|CODE", &[Arg::Loc]),
         "every bit of a slot in words, or a diagnostic code or fault",
         "",
+    ),
+    spec(
+        ("provenance", &["prov"]),
+        Group::Look,
+        ("LOC|%INST|NAME", &[Arg::Loc]),
+        "the way from a source line to the slots of a ring, or back from a slot",
+        "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
     ),
     spec(
         ("pass", &[]),

@@ -228,3 +228,6 @@ pub fn lower_with(
     }
     lowered
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,7 +107,8 @@ impl ByteMap {
                 }
             });
             for (queue, x) in behind {
-                if span.older.iter().all(|o| o.0 != queue) {
+                let room = span.older.len() < MAX_ORDER_SIDE_BY_SIDE;
+                if room && span.older.iter().all(|o| o.0 != queue) {
                     span.older.push((queue, x));
                 }
             }

@@ -88,10 +88,23 @@ impl Lane {
         }
     }
 
+    /// Whether it stands for readings of both kinds.
+    pub fn is_split_by(&self, yes: fn(Readings) -> bool) -> bool {
+        let (with, without) = self.set.split(yes);
+        !with.is_empty() && !without.is_empty()
+    }
+
+    /// From here on for some of its readings only.
+    pub fn keep(&mut self, set: ReadingSet) {
+        self.set = set;
+        self.reading = set.iter().next().unwrap_or_default();
+    }
+
     /// The same run for some of its readings only.
-    pub fn only(&self, set: ReadingSet) -> Option<Lane> {
-        let reading = set.iter().next()?;
-        Some(Lane { set, reading, ..self.clone() })
+    pub fn only(&self, set: ReadingSet) -> Lane {
+        let mut lane = self.clone();
+        lane.keep(set);
+        lane
     }
 
     pub fn step(&mut self, n: u64, step: &Step) {
@@ -458,7 +471,10 @@ impl Lane {
                     let x = self.table.access(w.access);
                     x.owner == queue && u64::from(x.slot) == slot
                 };
-                write = self.table.writes.iter().rposition(wrote).map(|w| w as u32);
+                let all = self.table.writes.len();
+                let newest = self.table.writes.iter().rposition(wrote);
+                self.bytes.work += (all - newest.unwrap_or(0)) as u64;
+                write = newest.map(|w| w as u32);
             }
             Poster::Queue(queue) => {
                 let Some(q) = self.table.queues.get(queue as usize) else { return };

@@ -22,7 +22,7 @@ pub use step::{Poster, Step, Teller};
 #[cfg(test)]
 mod tests;
 
-use super::program::Program;
+use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, machine};
 use crate::diag::Diagnostic;
 use crate::limits::{MAX_ORDER_ACCESSES, MAX_ORDER_SPANS, MAX_ORDER_WORK};
@@ -69,6 +69,7 @@ struct Bounds {
 #[derive(Debug, Clone)]
 pub struct Checker {
     readings: Readings,
+    queues: Vec<QueueId>,
     teller: Teller,
     /// One until a barrier comes that readings tell apart; at most four.
     lanes: Vec<Lane>,
@@ -84,7 +85,8 @@ impl Checker {
         let bounds =
             Bounds { accesses: MAX_ORDER_ACCESSES, spans: MAX_ORDER_SPANS, work: MAX_ORDER_WORK };
         let lanes = vec![Lane::new(p.queues.len())];
-        Checker { readings, teller: Teller::new(p), lanes, bounds, stopped: None }
+        let queues = p.queues.iter().map(|q| q.id).collect();
+        Checker { readings, queues, teller: Teller::new(p), lanes, bounds, stopped: None }
     }
 
     /// Takes an event of the ring model; `m` is the state after it.
@@ -102,16 +104,29 @@ impl Checker {
         if self.stopped.is_some() {
             return;
         }
-        self.tell_apart(step);
+        // A lane that becomes two doubles what is held: that must have room.
+        self.stopped = match split_by(step) {
+            Some(yes) if self.lanes.iter().any(|l| l.is_split_by(yes)) => {
+                let beyond = self.beyond(2);
+                if beyond.is_none() {
+                    split(&mut self.lanes, yes);
+                }
+                beyond.map(|why| (n, why))
+            }
+            _ => None,
+        };
+        if self.stopped.is_some() {
+            return;
+        }
         for lane in &mut self.lanes {
             lane.step(n, step);
         }
-        self.stopped = self.beyond().map(|why| (n, why));
+        self.stopped = self.beyond(1).map(|why| (n, why));
     }
 
-    /// Which bound is passed.
-    fn beyond(&self) -> Option<&'static str> {
-        let sum = |f: fn(&Lane) -> usize| self.lanes.iter().map(f).sum::<usize>();
+    /// Which bound would be passed by so many times what is held.
+    fn beyond(&self, times: usize) -> Option<&'static str> {
+        let sum = |f: fn(&Lane) -> usize| times * self.lanes.iter().map(f).sum::<usize>();
         if sum(|l| l.table.accesses.len()) > self.bounds.accesses {
             Some("it holds as many accesses as it may")
         } else if sum(|l| l.bytes.count()) > self.bounds.spans {
@@ -120,20 +135,6 @@ impl Checker {
             Some("accesses overlap too often")
         } else {
             None
-        }
-    }
-
-    /// A barrier comes of which readings differ: each kind of reading needs a lane from here on.
-    fn tell_apart(&mut self, step: &Step) {
-        let Step::Fetch { at: (_, dir, _), desc, .. } = step else { return };
-        match dir {
-            Dir::Tx if desc.flag(View::Tx, "dmb") => {
-                split(&mut self.lanes, |r| r.dmb == DmbReading::Full);
-            }
-            Dir::Rx if desc.flag(View::Rx, "strong_order") => {
-                split(&mut self.lanes, |r| r.sow == SowReading::Through);
-            }
-            _ => {}
         }
     }
 
@@ -147,15 +148,17 @@ impl Checker {
         self.stopped.is_some()
     }
 
-    /// What was found; `p` is the program that the events came from.
-    pub fn finish(self, p: &Program) -> Checked {
+    /// What was found.
+    pub fn finish(self) -> Checked {
         let mut all: BTreeMap<(u32, u32), Race> = BTreeMap::new();
         for lane in &self.lanes {
             for (pair, shared) in &lane.pairs.list {
-                let race = report::race(p, lane, *pair, *shared);
+                let race = report::race(&self.queues, lane, *pair, *shared);
                 all.entry(*pair).and_modify(|r| r.holds = r.holds.union(lane.set)).or_insert(race);
             }
         }
+        // A lane that left out pairs beyond its bound may lack one that a more generous one has.
+        all.values_mut().for_each(|r| r.holds = r.holds.closed());
         let mut races: Vec<Race> =
             all.into_values().filter(|r| r.holds.contains(self.readings)).collect();
         races.sort_by_key(|r| (r.second.event, r.first.event, r.kind, r.lo));
@@ -175,18 +178,25 @@ impl Checker {
     }
 }
 
+/// What tells readings apart, where a step brings a barrier of which they differ.
+fn split_by(step: &Step) -> Option<fn(Readings) -> bool> {
+    let Step::Fetch { at: (_, dir, _), desc, .. } = step else { return None };
+    match dir {
+        Dir::Tx if desc.flag(View::Tx, "dmb") => Some(|r| r.dmb == DmbReading::Full),
+        Dir::Rx if desc.flag(View::Rx, "strong_order") => Some(|r| r.sow == SowReading::Through),
+        _ => None,
+    }
+}
+
 /// Lanes that hold both kinds of readings become two.
-fn split(lanes: &mut Vec<Lane>, yes: impl Fn(Readings) -> bool) {
+fn split(lanes: &mut Vec<Lane>, yes: fn(Readings) -> bool) {
     for i in 0..lanes.len() {
-        let (with, without) = lanes[i].set.split(&yes);
-        if with.is_empty() {
+        if !lanes[i].is_split_by(yes) {
             continue;
         }
-        let Some(other) = lanes[i].only(without) else { continue };
-        if let Some(one) = lanes[i].only(with) {
-            lanes[i] = one;
-            lanes.push(other);
-        }
+        let (with, without) = lanes[i].set.split(yes);
+        lanes.push(lanes[i].only(without));
+        lanes[i].keep(with);
     }
 }
 
@@ -197,5 +207,5 @@ pub fn check(p: &Program, readings: Readings) -> Checked {
         checker.event(m, e);
         !checker.has_stopped()
     });
-    checker.finish(p)
+    checker.finish()
 }

@@ -107,6 +107,14 @@ impl ReadingSet {
         ReadingSet(self.0 | other.0)
     }
 
+    /// With every reading that is at least as strict as a member: what races under one reading
+    /// races under a stricter one.
+    #[must_use]
+    pub fn closed(self) -> ReadingSet {
+        let stricter = |r: Readings| self.iter().any(|m| r.dmb >= m.dmb && r.sow >= m.sow);
+        ReadingSet::ALL.split(stricter).0
+    }
+
     /// The members that answer yes, and the others.
     pub fn split(self, yes: impl Fn(Readings) -> bool) -> (ReadingSet, ReadingSet) {
         let with: u8 = self.iter().filter(|r| yes(*r)).map(Readings::bit).sum();
@@ -151,6 +159,7 @@ mod tests {
         assert_eq!(entry.words(), "only under dmb=entry");
         assert_eq!(full.union(entry), ReadingSet::ALL);
         assert!(entry.contains(Readings::STRICT) && !entry.contains(Readings::default()));
+        assert_eq!((full.closed(), entry.closed()), (ReadingSet::ALL, entry));
         let both = entry.split(|r| r.sow == SowReading::Through).1;
         assert_eq!(both.words(), "only under dmb=entry with sow=self");
     }

@@ -4,23 +4,23 @@ use super::lane::{Lane, Shared};
 use super::race::{Act, Missing, Race, RaceKind, Side};
 use super::table::{Access, NONE, Table};
 use crate::diag::SlotRef;
-use crate::engine::program::Program;
+use crate::engine::program::QueueId;
 use crate::engine::ring::Agent;
 use crate::udma::Dir;
 
 /// The race of a pair that a lane found, without the readings of other lanes.
-pub(super) fn race(p: &Program, lane: &Lane, pair: (u32, u32), shared: Shared) -> Race {
+pub(super) fn race(ids: &[QueueId], lane: &Lane, pair: (u32, u32), shared: Shared) -> Race {
     let t = &lane.table;
     let (a, b) = (t.access(pair.0), t.access(pair.1));
     Race {
         kind: kind(t, a, b),
-        first: side(p, t, a),
-        second: side(p, t, b),
+        first: side(ids, t, a),
+        second: side(ids, t, b),
         lo: shared.lo,
         hi: shared.hi,
         bytes: shared.bytes,
         holds: lane.set,
-        missing: missing(p, t, a, b),
+        missing: missing(ids, t, a, b),
     }
 }
 
@@ -72,7 +72,7 @@ fn unfenced(t: &Table, store: &Access, x: &Access) -> bool {
     bells.into_iter().flatten().any(|b| b.cpu == store.owner && store.k <= b.stored)
 }
 
-fn missing(p: &Program, t: &Table, a: &Access, b: &Access) -> Missing {
+fn missing(ids: &[QueueId], t: &Table, a: &Access, b: &Access) -> Missing {
     if let Some((poll, write)) = find(a, b, Act::Poll)
         && of_its_batch(t, poll, write)
     {
@@ -81,7 +81,7 @@ fn missing(p: &Program, t: &Table, a: &Access, b: &Access) -> Missing {
         return match markers.find(|m| m.owner == write.owner) {
             None => Missing::Marker,
             Some(m) if write.k < m.k => Missing::MarkerBarrier,
-            Some(m) => slot(p, m).map_or(Missing::Marker, Missing::OwnMarker),
+            Some(m) => slot(ids, m).map_or(Missing::Marker, Missing::OwnMarker),
         };
     }
     let cpu = |x: &Access| matches!(x.act, Act::Store | Act::Poll);
@@ -97,19 +97,19 @@ fn missing(p: &Program, t: &Table, a: &Access, b: &Access) -> Missing {
     }
 }
 
-fn slot(p: &Program, x: &Access) -> Option<SlotRef> {
+fn slot(ids: &[QueueId], x: &Access) -> Option<SlotRef> {
     if x.queue == NONE || x.act == Act::Poll {
         return None;
     }
-    let id = p.queues.get(x.queue as usize)?.id;
+    let id = ids.get(x.queue as usize)?;
     let queue = Some((id.engine, id.queue));
     Some(SlotRef { queue, dir: x.dir, index: u64::from(x.slot) })
 }
 
-fn side(p: &Program, t: &Table, x: &Access) -> Side {
+fn side(ids: &[QueueId], t: &Table, x: &Access) -> Side {
     let agent = match x.act {
         Act::Store | Act::Poll => t.cpus.get(x.owner as usize).map(|c| c.agent),
-        _ => p.queues.get(x.owner as usize).map(|q| Agent::Engine(q.id)),
+        _ => ids.get(x.owner as usize).map(|id| Agent::Engine(*id)),
     };
     let batch = match x.act {
         Act::Poll => t.poll_of(x).map_or(0, |p| p.batches.1),
@@ -119,7 +119,7 @@ fn side(p: &Program, t: &Table, x: &Access) -> Side {
         event: x.event,
         agent: agent.unwrap_or(Agent::Host),
         act: x.act,
-        slot: slot(p, x),
+        slot: slot(ids, x),
         addr: x.addr,
         len: x.len,
         batch,

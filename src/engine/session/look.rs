@@ -233,6 +233,7 @@ impl Session {
             Info::Faults => self.info_faults(),
             Info::Batches => self.info_batches(),
             Info::Races => self.info_races(),
+            Info::Budget => self.info_budget()?,
         }))
     }
 
@@ -405,7 +406,7 @@ impl Session {
             let Some(step) = m.step(p) else { break };
             checker.event(&m, &step.event);
         }
-        let found = checker.finish(p).diagnostics(p);
+        let found = checker.finish().diagnostics(p);
         if found.is_empty() {
             return vec!["every access up to here is ordered, under every reading".to_owned()];
         }

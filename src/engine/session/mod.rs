@@ -7,6 +7,7 @@
 
 mod eval;
 mod look;
+mod module;
 mod moves;
 mod passes;
 mod stops;
@@ -237,6 +238,7 @@ impl Session {
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
+            Command::Provenance(subject) => self.provenance(subject),
             Command::Pass(what) => self.pass(*what),
             // Text that the caller makes, of a module that there must be.
             Command::List(_) => self.module().map(|_| Outcome::default()),

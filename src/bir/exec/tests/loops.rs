@@ -93,9 +93,19 @@ fn moved_bytes_are_bounded() {
     let all = m.rounds("i", (0, 1000, 1), vec![copy]);
     m.add(all);
     let p = m.program();
-    let options = Options { max_bytes: 320, ..Options::default() };
+    let options = Options { max_bytes: 10 * 1024, ..Options::default() };
     let out = run(&p, &mut filled(&p, &[("x", vec![0; 64])]), &options);
-    assert_eq!((out.error().unwrap().diag.code, out.transfers), ("B089", 11));
+    assert_eq!((out.error().unwrap().diag.code, out.bytes), ("B089", 320));
+    // Bytes that lie apart count for more.
+    let mut m = Make::new(&[("x", &[256]), ("y", &[128])]);
+    let apart = m.copy("c", Pool, ap(Dtype::U8, "x", 0, &[(2, 128)]), bytes("y", 0, 128));
+    m.add(apart);
+    let p = m.program();
+    for (max_bytes, ends) in [(128 * 32, true), (128 * 32 - 1, false)] {
+        let options = Options { max_bytes, ..Options::default() };
+        let out = run(&p, &mut filled(&p, &[("x", vec![0; 256])]), &options);
+        assert_eq!(out.finished, ends);
+    }
 }
 
 #[test]

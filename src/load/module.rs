@@ -1,0 +1,201 @@
+//! A module as an input: read, verified, lowered, put on rings (`docs/bir.md`,
+//! `docs/lowering.md`).
+
+use super::bir::{Spans, read_json, read_text};
+use crate::bir::memory::from_hex;
+use crate::bir::{
+    Arch, At, Expr, Finding, Layout, Module, OperandKind, Part, Placed, Pos, TensorKind, verify,
+};
+use crate::diag::{Diagnostic, Report, Severity};
+use crate::engine::lower::{self, Lowered, Stage};
+use crate::engine::module_run::{self, Initial};
+use crate::engine::program::Program;
+use crate::engine::ring::memory::pattern_byte;
+use crate::limits::MAX_DEFAULT_MEMORY_BYTES;
+use crate::udma::{Generation, Profile};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What can be chosen about a module.
+#[derive(Debug, Clone, Default)]
+pub struct ModuleOptions {
+    /// How it is lowered.
+    pub lower: lower::Options,
+    /// What memory holds at the start; absent: [`default_memory`].
+    pub memory: Option<Initial>,
+    /// Slots of each ring.
+    pub ring_slots: Option<u64>,
+}
+
+/// A module that was read.
+#[derive(Debug, Clone)]
+pub struct LoadedModule {
+    /// The module.
+    pub module: Arc<Module>,
+    /// Where its parts are in the file.
+    pub spans: Arc<Spans>,
+    /// What the verifier says of it.
+    pub findings: Vec<Finding>,
+    /// It after every stage.
+    pub lowered: Lowered,
+    /// What its memory holds at the start.
+    pub memory: Initial,
+    /// Generation, and where it is from.
+    pub arch: (Generation, &'static str),
+}
+
+impl LoadedModule {
+    /// Reads a module, as JSON or as text.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read as one, each finding with its place.
+    pub fn read(
+        name: &str,
+        bytes: &[u8],
+        json: bool,
+        opts: &ModuleOptions,
+        arch: Option<Generation>,
+    ) -> Result<(LoadedModule, Report), Report> {
+        let read = if json {
+            read_json(name, bytes)
+        } else {
+            let text = std::str::from_utf8(bytes).map_err(|e| {
+                let at = crate::diag::Place::offset(e.valid_up_to() as u64);
+                Report::from(Diagnostic::new("D004", "text that is not UTF-8 throughout").at(at))
+            })?;
+            read_text(name, text)
+        };
+        let loaded = read.map_err(Report::from)?;
+        let report = Report::from(loaded.warnings);
+        let mut module = loaded.module;
+        let arch = match (arch, module.arch.map(Arch::generation)) {
+            (Some(g), _) => (g, "given with --arch"),
+            (None, Some(Some(g))) => (g, "said by the module"),
+            (None, Some(None)) => (Generation::V3, "the module's own has no UDMA form"),
+            (None, None) => (Generation::V3, "the default"),
+        };
+        if module.arch.is_none_or(|a| a.generation() != Some(arch.0)) {
+            module.arch = Arch::ALL.iter().copied().find(|a| a.generation() == Some(arch.0));
+        }
+        let layout = Layout::new(&module);
+        let findings = verify::verify(&module, &layout);
+        let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
+        let lowered = lower::lower(&module, &opts.lower, Stage::LowerDma);
+        let module =
+            lowered.snapshots.first().map_or_else(|| Arc::new(module), |s| s.module.clone());
+        let spans = Arc::new(loaded.spans);
+        Ok((LoadedModule { module, spans, findings, lowered, memory, arch }, report))
+    }
+
+    /// A finding with its place in the file.
+    pub fn place(&self, f: &Finding) -> Diagnostic {
+        let mut d = f.diag.clone();
+        if let Some(at) = &f.at {
+            d.place = self.spans.place(at);
+        }
+        d
+    }
+
+    /// What verifier and passes say, with places; nothing twice.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut out: Vec<Diagnostic> = Vec::new();
+        for f in self.findings.iter().chain(self.lowered.findings()) {
+            let d = self.place(f);
+            let known = |o: &Diagnostic| o.code == d.code && o.place == d.place;
+            if !out.iter().any(known) {
+                out.push(d);
+            }
+        }
+        out
+    }
+
+    /// Whether the verifier found an error.
+    pub fn is_wrong(&self) -> bool {
+        self.findings.iter().any(|f| f.diag.severity == Severity::Error)
+    }
+
+    /// The module on rings.
+    ///
+    /// # Errors
+    /// It has no form there, or the memory does not fit it.
+    pub fn program(
+        &self,
+        opts: &ModuleOptions,
+        profile: &'static Profile,
+    ) -> Result<Program, Vec<Diagnostic>> {
+        let mut ring = module_run::Options::new(self.arch.0);
+        ring.profile = profile;
+        ring.ring_slots = opts.ring_slots.unwrap_or(ring.ring_slots);
+        let place = |pos: Pos| self.spans.place(&At::Inst(pos, Part::Whole));
+        module_run::program(&self.lowered, &place, &self.memory, &ring)
+    }
+}
+
+/// Reads a file of memory: one object, location name to hex of its bytes, row-major.
+///
+/// # Errors
+/// S012 where it is not that.
+pub fn read_memory(bytes: &[u8]) -> Result<Initial, Diagnostic> {
+    let wrong = |text: String| Diagnostic::new("S012", text);
+    let file: BTreeMap<String, String> = serde_json::from_slice(bytes)
+        .map_err(|e| wrong(format!("no object of location names and hex: {e}")))?;
+    let mut given = BTreeMap::new();
+    for (name, hex) in file {
+        let bytes = from_hex(&hex)
+            .ok_or_else(|| wrong(format!("what stands for `{name}` is no row of hex bytes")))?;
+        given.insert(name, bytes);
+    }
+    Ok(Initial { given })
+}
+
+/// What memory holds where nothing is given (MODEL): inputs and constants a pattern that differs
+/// from one to the next; lists of indices numbers that are in range.
+pub fn default_memory(module: &Module, layout: &Layout) -> Initial {
+    let mut given = BTreeMap::new();
+    let mut room = MAX_DEFAULT_MEMORY_BYTES;
+    for (seed, (set, loc)) in module.locations().enumerate() {
+        let input = matches!(
+            set.kind,
+            Some(
+                TensorKind::ExternalInput
+                    | TensorKind::ExternalInputParameter
+                    | TensorKind::Input
+                    | TensorKind::Const
+            )
+        );
+        let Some(placed) = layout.location(&loc.name).filter(|p| input && p.bytes() <= room) else {
+            continue;
+        };
+        room -= placed.bytes();
+        let bytes: Vec<u8> = (0..placed.bytes()).map(|i| pattern_byte(seed as u8, i)).collect();
+        given.insert(loc.name.to_string(), bytes);
+    }
+    module.visit(&mut |inst| {
+        for op in inst.ins.iter().chain(&inst.outs) {
+            let Some((pattern, dtype)) = op.as_pattern().zip(op.dtype) else { continue };
+            let Some(Expr::Index(arg)) = &pattern.start else { continue };
+            let list = inst.ins.get(*arg as usize);
+            let Some((OperandKind::Pattern(list), size)) =
+                list.map(|l| &l.kind).zip(list.and_then(|l| l.dtype))
+            else {
+                continue;
+            };
+            let Ok(place) = layout.of(list) else { continue };
+            let rows = rows(pattern, dtype.bytes(), layout.of(pattern).ok());
+            let rows = pattern.max_index.map_or(rows, |m| m.min(rows)).max(1);
+            if let Some(bytes) = given.get_mut(&*place.name) {
+                for (k, chunk) in bytes.chunks_exact_mut(size.bytes() as usize).enumerate() {
+                    let value = (k as u64 * 7 + 3) % rows;
+                    chunk.copy_from_slice(&value.to_le_bytes()[..chunk.len()]);
+                }
+            }
+        }
+    });
+    Initial { given }
+}
+
+/// How many rows the outermost step of a pattern finds in its location.
+fn rows(pattern: &crate::bir::Pattern, size: u64, at: Option<&Placed>) -> u64 {
+    let step = pattern.pairs.first().map_or(1, |p| p.step.unsigned_abs()).max(1);
+    at.map_or(1, |p| p.bytes() / step.saturating_mul(size).max(1))
+}
