@@ -17,6 +17,7 @@ pub mod out;
 pub mod rows;
 pub mod run;
 pub mod shell;
+mod texts;
 pub mod words;
 
 pub use args::Cli;

@@ -8,7 +8,7 @@ use crate::bir::{Engine, Pos};
 use crate::engine::lower::Stage;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind};
-use crate::script::listing::{Listing, Standing, standing};
+use crate::load::bir::listing::{Listing, Standing, standing};
 use crate::udma::Dir;
 use std::collections::VecDeque;
 use std::sync::Arc;

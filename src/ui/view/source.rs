@@ -7,7 +7,7 @@ use crate::diag::{Place, Severity};
 use crate::engine::command::Pass;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
-use crate::script::listing::{Change, Listing};
+use crate::load::bir::listing::{Change, Listing};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
