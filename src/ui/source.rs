@@ -8,7 +8,7 @@ use crate::bir::{Engine, Pos};
 use crate::engine::lower::Stage;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind};
-use crate::script::listing::{Listing, Standing, standing};
+use crate::load::bir::listing::{Listing, Standing, standing};
 use crate::udma::Dir;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -234,6 +234,9 @@ impl Model {
 
     /// The selection follows the newest event.
     pub(super) fn follow_source(&mut self) {
+        if !self.has_module() {
+            return;
+        }
         // What lowering added stems from nothing that could be selected.
         let acting = self.acting().filter(|a| a.0 != Pos::ADDED);
         if let Some((pos, item)) = acting.or_else(|| self.newest_done()) {

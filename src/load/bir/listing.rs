@@ -2,6 +2,7 @@
 //! from, and how it differs from the stage before: what `list`, `pass diff` and the source pane
 //! of the screen show (`docs/screen.md`, "A module").
 
+use super::write_text;
 use crate::bir::exec::Item;
 use crate::bir::{Body, Inst, Name, Pos};
 use crate::diag::Diagnostic;
@@ -9,7 +10,6 @@ use crate::engine::command::{Command, Pass};
 use crate::engine::lower::{Snapshot, Stage};
 use crate::engine::module_run::ModuleRun;
 use crate::engine::session::{SeqAt, Session};
-use crate::load::bir::write_text;
 use std::collections::HashMap;
 use std::sync::Arc;
 
