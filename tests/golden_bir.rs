@@ -15,6 +15,7 @@ use dmadbg::udma::Generation;
 use golden_support::{Compared, golden};
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Case {
     name: String,
@@ -54,14 +55,21 @@ fn wanted(case: &Value) -> Vec<(String, String)> {
     out.iter().chain(kept).map(|(k, v)| (k.clone(), v.as_str().unwrap().to_owned())).collect()
 }
 
-/// Parameters under which the memory must be the same.
-fn options() -> Vec<lower::Options> {
+/// Parameters under which the memory must be the same: all for small modules, and for large
+/// ones those by which their size matters.
+fn options(large: bool) -> Vec<lower::Options> {
+    const SPLITS: [SplitRule; 3] = [SplitRule::Factor, SplitRule::Greedy, SplitRule::Equal];
+    let pieces = |elems, split| {
+        let max_desc_elems = Some(elems);
+        lower::Options { max_desc_elems, split, ..lower::Options::default() }
+    };
     let mut out = vec![lower::Options::default()];
+    if large {
+        out.extend([(1, 0), (3, 1), (7, 2), (64, 0)].map(|(n, k)| pieces(n, SPLITS[k])));
+        return out;
+    }
     for elems in [1, 3, 7, 64] {
-        for split in [SplitRule::Factor, SplitRule::Greedy, SplitRule::Equal] {
-            let max_desc_elems = Some(elems);
-            out.push(lower::Options { max_desc_elems, split, ..lower::Options::default() });
-        }
+        out.extend(SPLITS.map(|split| pieces(elems, split)));
     }
     let materialise = lower::Materialise::Static;
     out.push(lower::Options { materialise, ..lower::Options::default() });
@@ -70,73 +78,102 @@ fn options() -> Vec<lower::Options> {
     out
 }
 
-#[test]
-fn golden_modules_keep_their_meaning_at_every_stage() {
-    let mut n = Compared::new();
-    let mut wrong = Vec::new();
-    for case in cases("ok") {
-        let name = &case.name;
-        let loaded = read_json(name, &case.bytes).unwrap();
-        let module = Arc::new(loaded.module);
-        let initial = initial(&case.json);
-        let reference =
-            Reference::new(module.clone(), &initial, &exec::Options::default()).unwrap();
-        if !reference.complete {
-            wrong.push(format!("{name}: {:?}", reference.findings));
-            continue;
-        }
-        for (loc, want) in wanted(&case.json) {
-            let got = reference.memory().dump(reference.layout(), &loc).unwrap();
-            if to_hex(&got) != want {
-                wrong.push(format!("{name}: {loc} differs as loaded"));
-            }
-        }
-        n.one();
-        if case.json["scope"] == "execute" {
-            continue;
-        }
-        for (k, opts) in options().into_iter().enumerate() {
-            // One row a descriptor is slow to no purpose where there are many.
-            if opts.max_desc_elems == Some(1) && name.contains("size_65") {
-                continue;
-            }
-            let lowered = lower::lower(&module, &opts, Stage::LowerDma);
-            for f in lowered.findings().filter(|f| f.diag.severity == Severity::Error) {
-                wrong.push(format!("{name} [{k}]: {}", f.diag.message));
-            }
-            for s in &lowered.snapshots {
-                let layout = dmadbg::bir::Layout::new(&s.module);
-                for f in verify::verify(&s.module, &layout) {
-                    if f.diag.severity == Severity::Error {
-                        wrong.push(format!("{name} [{k}] {}: {}", s.stage, f.diag.message));
-                    }
-                }
-                let verdict = reference.judge(&s.module, &exec::Options::default());
-                if !verdict.is_good() {
-                    wrong.push(format!("{name} [{k}] {}: {}", s.stage, verdict.words()));
-                }
-                n.one();
-            }
-            for arch in [Generation::V2, Generation::V3, Generation::V4] {
-                if module.arch.and_then(Arch::generation).is_some_and(|a| a != arch) {
-                    continue;
-                }
-                let ring = Options::new(arch);
-                let at = |_| Place::default();
-                let verdict = match module_run::program(&lowered, &at, &initial, &ring) {
-                    Ok(p) => reference.judge_rings(&p, Readings::default()),
-                    Err(e) => {
-                        wrong.push(format!("{name} [{k}]: {e:?}"));
-                        continue;
-                    }
-                };
-                if !verdict.is_good() {
-                    wrong.push(format!("{name} [{k}] rings {arch}: {}", verdict.words()));
-                }
-                n.one();
-            }
+/// Bytes of a file from which on its module is large.
+const LARGE: usize = 20_000;
+/// Bytes from which on one element a descriptor is slow to no purpose.
+const HUGE: usize = 100_000;
+
+/// What is wrong with a module, and how many stages and runs on rings were judged.
+fn judge(case: &Case) -> (Vec<String>, u64) {
+    let (mut wrong, mut n) = (Vec::new(), 0);
+    let name = &case.name;
+    let loaded = read_json(name, &case.bytes).unwrap();
+    let module = Arc::new(loaded.module);
+    let initial = initial(&case.json);
+    let run = exec::Options::default();
+    let reference = Reference::new(module.clone(), &initial, &run).unwrap();
+    if !reference.complete {
+        return (vec![format!("{name}: {:?}", reference.findings)], n);
+    }
+    for (loc, want) in wanted(&case.json) {
+        let got = reference.memory().dump(reference.layout(), &loc).unwrap();
+        if to_hex(&got) != want {
+            wrong.push(format!("{name}: {loc} differs as loaded"));
         }
     }
+    n += 1;
+    if case.json["scope"] == "execute" {
+        return (wrong, n);
+    }
+    for (k, opts) in options(case.bytes.len() > LARGE).into_iter().enumerate() {
+        if case.bytes.len() > HUGE && opts.max_desc_elems.is_some_and(|m| m < 64) {
+            continue;
+        }
+        let lowered = lower::lower(&module, &opts, Stage::LowerDma);
+        for f in lowered.findings().filter(|f| f.diag.severity == Severity::Error) {
+            wrong.push(format!("{name} [{k}]: {}", f.diag.message));
+        }
+        for s in &lowered.snapshots {
+            let layout = dmadbg::bir::Layout::new(&s.module);
+            for f in verify::verify(&s.module, &layout) {
+                if f.diag.severity == Severity::Error {
+                    wrong.push(format!("{name} [{k}] {}: {}", s.stage, f.diag.message));
+                }
+            }
+            let verdict = reference.judge(&s.module, &run);
+            if !verdict.is_good() {
+                wrong.push(format!("{name} [{k}] {}: {}", s.stage, verdict.words()));
+            }
+            n += 1;
+        }
+        for arch in [Generation::V2, Generation::V3, Generation::V4] {
+            if module.arch.and_then(Arch::generation).is_some_and(|a| a != arch) {
+                continue;
+            }
+            let ring = Options::new(arch);
+            let at = |_| Place::default();
+            let verdict = match module_run::program(&lowered, &at, &initial, &ring) {
+                Ok(p) => reference.judge_rings(&p, Readings::default()),
+                Err(e) => {
+                    wrong.push(format!("{name} [{k}]: {e:?}"));
+                    continue;
+                }
+            };
+            if !verdict.is_good() {
+                wrong.push(format!("{name} [{k}] rings {arch}: {}", verdict.words()));
+            }
+            n += 1;
+        }
+    }
+    (wrong, n)
+}
+
+#[test]
+fn golden_modules_keep_their_meaning_at_every_stage() {
+    let mut cases = cases("ok");
+    // The longest first, so that no thread is left alone with one at the end.
+    cases.sort_by_key(|c| std::cmp::Reverse(c.bytes.len()));
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut n = Compared::new();
+    let mut wrong = Vec::new();
+    std::thread::scope(|s| {
+        let work = || {
+            let mut found = (Vec::new(), 0);
+            while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (wrong, n) = judge(case);
+                found.0.extend(wrong);
+                found.1 += n;
+            }
+            found
+        };
+        let all: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
+        for t in all {
+            let (found, count) = t.join().unwrap();
+            wrong.extend(found);
+            (0..count).for_each(|_| n.one());
+        }
+    });
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     if golden().is_some() {
         n.finish("modules at a stage");

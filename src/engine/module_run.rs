@@ -367,8 +367,7 @@ impl ModuleRun {
             let name = inst.map_or("", |i| &*i.name);
             return Err(Diagnostic::new("R025", format!("`{name}` names no queue to go through")));
         };
-        let authored = author::author_block(&moved, &self.target)
-            .map_err(|e| Diagnostic::new("R025", e.to_string()))?;
+        let authored = author::author_block(&moved, &self.target).map_err(|e| e.diagnostic())?;
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
         let item = work.inst.map_or(Item(0), |i| i.1);
@@ -602,6 +601,9 @@ fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
 impl Program {
     /// An instruction of the module, in words.
     pub fn inst_text(&self, pos: Pos) -> String {
+        if pos == Pos::ADDED {
+            return "an instruction that lowering added".to_owned();
+        }
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }

@@ -5,7 +5,7 @@ use super::args::is_bare_name;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
 use crate::engine::command::{
-    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Subject, Who,
+    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Pass, Subject, Who,
 };
 use crate::engine::expr::QueueRef;
 use std::fmt::Write as _;
@@ -67,6 +67,14 @@ pub fn print(command: &Command) -> String {
         Command::Explain(Explain::Code(code)) => format!("explain {code}"),
         Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
         Command::Provenance(s) => format!("provenance {}", subject(s)),
+        Command::Pass(Pass::Show) => "pass".to_owned(),
+        Command::Pass(Pass::Select(stage)) => format!("pass {stage}"),
+        Command::Pass(Pass::Next) => "pass next".to_owned(),
+        Command::Pass(Pass::Prev) => "pass prev".to_owned(),
+        Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
+        Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
+        Command::List(None) => "list".to_owned(),
+        Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),
         Command::SetVar(name, e) => format!("set ${name} = {e}"),
         Command::Assert { expr, text: None } => format!("assert {expr}"),

@@ -45,7 +45,10 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
+        let outcome = self.execute(command)?;
+        let lines =
+            super::listing::answer(self, command).unwrap_or(Ok(outcome.clone().into_text()))?;
+        Ok(Reply { quit: outcome.quit, lines })
     }
 
     fn event(&self) -> Option<u64> {

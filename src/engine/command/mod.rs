@@ -6,6 +6,7 @@ pub mod table;
 pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, nearest};
 
 use super::expr::{Expr, QueueRef};
+use super::lower::Stage;
 use crate::udma::Dir;
 use std::fmt;
 
@@ -340,6 +341,10 @@ pub enum Command {
     Explain(Explain),
     /// From a source line to the slots, and back.
     Provenance(Subject),
+    /// Stages of a module's lowering.
+    Pass(Pass),
+    /// Lines of a module's text around this one, or around where its sequencers stand.
+    List(Option<u64>),
     /// Name the current event.
     Mark(String),
     /// Set a variable of the session.
@@ -361,6 +366,33 @@ pub enum Command {
     Help(Option<String>),
     /// Leave.
     Quit,
+}
+
+/// What `pass` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// List the stages.
+    Show,
+    /// Show the module after this one.
+    Select(Stage),
+    /// After the next one.
+    Next,
+    /// After the one before.
+    Prev,
+    /// Compare the texts of two stages; of the selected one and the one before where none are
+    /// named.
+    Diff(Option<(Stage, Stage)>),
+}
+
+impl Pass {
+    /// Stages after which there is a module.
+    pub const STAGES: [Stage; 6] =
+        [Stage::Loaded, Stage::Peel, Stage::Unroll, Stage::Split, Stage::Check, Stage::LowerDma];
+
+    /// What may be written after the verb.
+    pub fn words() -> Vec<&'static str> {
+        Pass::STAGES.map(Stage::name).into_iter().chain(["next", "prev", "diff"]).collect()
+    }
 }
 
 /// What `explain` explains.

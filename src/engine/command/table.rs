@@ -10,6 +10,8 @@ pub enum Group {
     Stop,
     /// Looking.
     Look,
+    /// A module and its stages.
+    Module,
     /// Scripts.
     Script,
     /// The program itself.
@@ -18,8 +20,8 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 5] =
-        [Group::Run, Group::Stop, Group::Look, Group::Script, Group::Session];
+    pub const ALL: [Group; 6] =
+        [Group::Run, Group::Stop, Group::Look, Group::Module, Group::Script, Group::Session];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Group {
             Group::Run => "run",
             Group::Stop => "stop",
             Group::Look => "look",
+            Group::Module => "module",
             Group::Script => "script",
             Group::Session => "session",
         }
@@ -89,6 +92,8 @@ const INFOS: &[&str] = &[
     "races",
     "budget",
 ];
+const PASSES: &[&str] =
+    &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
@@ -273,6 +278,20 @@ pub static COMMANDS: &[CommandSpec] = &[
         "the way from a source line to the slots of a ring, or back from a slot",
         "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
     ),
+    spec(
+        ("pass", &[]),
+        Group::Module,
+        ("[STAGE|next|prev] | diff [STAGE STAGE]", &[Arg::Words(PASSES)]),
+        "show a module after another stage of its lowering",
+        "Without a stage: all of them with what each holds. `pass diff` compares the text of the stage with that of the one before, or that of two stages.",
+    ),
+    spec(
+        ("list", &["l"]),
+        Group::Module,
+        ("[LINE]", &[Arg::Number]),
+        "the text of a module around a line, or around where its sequencers stand",
+        "",
+    ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(
         ("set", &[]),
@@ -372,7 +391,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Unit, Who};
+    use crate::engine::command::{Info, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -400,6 +419,7 @@ mod tests {
         assert_eq!(UNITS, Unit::ALL.map(Unit::name));
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
+        assert_eq!(PASSES, Pass::words());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod eval;
 mod look;
 mod module;
 mod moves;
+mod passes;
 mod stops;
 mod timeline;
 
@@ -16,6 +17,7 @@ pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
 pub use look::describe_event;
 pub use moves::Progress;
+pub use passes::{SeqAt, counts};
 pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
@@ -66,6 +68,8 @@ pub struct Session {
     machine: Machine,
     before: Machine,
     selected: Option<QueueId>,
+    /// The stage after which the module is shown, by its place among the snapshots.
+    stage: usize,
     stops: Vec<Stop>,
     next_stop: u64,
     marks: BTreeMap<String, u64>,
@@ -86,6 +90,7 @@ impl Session {
             selected: timeline.program().queues.first().map(|q| q.id),
             before: machine.clone(),
             machine,
+            stage: 0,
             timeline,
             stops: Vec::new(),
             next_stop: 1,
@@ -234,6 +239,9 @@ impl Session {
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
             Command::Provenance(subject) => self.provenance(subject),
+            Command::Pass(what) => self.pass(*what),
+            // Text that the caller makes, of a module that there must be.
+            Command::List(_) => self.module().map(|_| Outcome::default()),
             Command::Mark(name) => {
                 self.marks.insert(name.clone(), self.machine.n);
                 Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))

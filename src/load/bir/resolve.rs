@@ -1,6 +1,7 @@
 //! Whether every name in a module names something, and no name two things of one kind
 //! (`docs/bir.md`, "Names"). Names of instructions may repeat.
 
+use super::names::Quick;
 use super::spans::{Named, Spans};
 use crate::bir::{
     At, Block, Body, Expr, Finding, Function, Inst, Module, Name, Operand, OperandKind, Part,
@@ -44,7 +45,7 @@ pub fn unresolved(module: &Module) -> Vec<Finding> {
             names.insts.insert(&i.name);
         });
     }
-    let mut c = Checker { names, axes: Vec::new(), targets: HashSet::new(), out: Vec::new() };
+    let mut c = Checker { names, axes: Vec::new(), targets: HashSet::default(), out: Vec::new() };
     for f in &module.functions {
         c.function(f);
     }
@@ -71,12 +72,12 @@ fn insts_of<'m>(b: &'m Block, f: &mut dyn FnMut(&'m Inst)) {
 
 #[derive(Default)]
 struct Names<'m> {
-    locations: HashSet<&'m str>,
+    locations: HashSet<&'m str, Quick>,
     /// Sets, and how many locations each has.
-    sets: HashMap<&'m str, usize>,
-    registers: HashSet<&'m str>,
-    queues: HashMap<&'m str, HashSet<&'m str>>,
-    insts: HashSet<&'m str>,
+    sets: HashMap<&'m str, usize, Quick>,
+    registers: HashSet<&'m str, Quick>,
+    queues: HashMap<&'m str, HashSet<&'m str, Quick>, Quick>,
+    insts: HashSet<&'m str, Quick>,
 }
 
 struct Checker<'m> {
@@ -84,7 +85,7 @@ struct Checker<'m> {
     /// Axes of the loops around, outermost first.
     axes: Vec<&'m str>,
     /// Blocks of the function.
-    targets: HashSet<&'m str>,
+    targets: HashSet<&'m str, Quick>,
     out: Vec<Finding>,
 }
 

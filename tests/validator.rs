@@ -1,0 +1,262 @@
+//! The validator is not asleep: every fault that lowering or the authoring of descriptors can
+//! commit on purpose is found at its stage, for its instruction, with the first address and
+//! both values; without the fault there is nothing to find (`docs/validation.md`).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use dmadbg::bir::generate;
+use dmadbg::bir::{At, Inst, Module, Part, Pos, exec};
+use dmadbg::diag::Place;
+use dmadbg::engine::lower::{self, Lowered, Mutation, Stage};
+use dmadbg::engine::module_run::{self, Initial, Options, RingFault};
+use dmadbg::engine::validate::{Difference, Reference, Verdict, validate};
+use dmadbg::load::bir::read_text;
+use dmadbg::udma::Generation;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// Three instructions of one engine: an innocent one before, the one that is meant, and one that
+/// hands on what it left.
+fn module(x: u64, y: u64, dma: &str) -> Module {
+    let text = format!(
+        "bir 2 gen3
+func main {{
+  set x_set : uint8 ExternalInput {{
+    location x DRAM [{x}] addr=0
+  }}
+  set i_set : int32 ExternalInput {{
+    location i DRAM [20] addr=0
+  }}
+  set y_set : uint8 ExternalOutput {{
+    location y DRAM [{y}] addr=0
+  }}
+  set w_set : uint8 ExternalOutput {{
+    location w DRAM [8] addr=0
+  }}
+  set z_set : uint8 ExternalOutput {{
+    location z DRAM [{y}] addr=0
+  }}
+  block Block1:
+    %before = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE ins(x[[1, 8]] : uint8) outs(w[[1, 8]] : uint8)
+    {dma}
+    %after = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE ins(y[[1, {y}]] : uint8) outs(z[[1, {y}]] : uint8)
+}}
+
+queue qPoolDyn0 {BLOCKS}
+"
+    );
+    read_text("m", &text).unwrap_or_else(|d| panic!("{d:#?}\n{text}")).module
+}
+
+/// The block of the one that is lowered already: the second descriptor reads what the first
+/// writes, and both stay apart as packets.
+const BLOCKS: &str = "{
+  block:
+    %dma_block_0 = DMABlock DMA block_id=0 ins() outs() {
+      block dma_block_0_0:
+        %desc-0 = DMADescriptorCopy DMA ins(x[[1, 16]] +8 : uint8) outs(y[[1, 16]] : uint8)
+        %desc-1 = DMADescriptorCopy DMA ins(y[[1, 16]] : uint8) outs(y[[1, 16]] +16 : uint8)
+    }
+}";
+
+const GATHER: &str = "%meant = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE \
+    ins(x_set[[4, 5], [1, 4]] at(arg(1)) : uint8, i[[1, 5]] : int32) outs(y[[4, 5], [1, 4]] : uint8)";
+const WINDOW: &str = "%meant = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE \
+    ins(x[[8, 4], [1, 4]] : uint8) outs(y[[1, 16]] : uint8)";
+const ROWS: &str = "%meant = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE \
+    ins(x[[2, 1021]] : uint8) outs(y[[1, 1021]] : uint8)";
+const FIRED: &str = "%meant = DMATrigger Pool queue=qPoolDyn0 dge_type=SWDGE \
+    ins() outs() fires(dma_block_0)";
+
+/// What is in a byte of `x`.
+fn x_at(k: u64) -> u8 {
+    (k * 7 % 251) as u8
+}
+
+/// What is in `y` before anything is written.
+const BEFORE: u8 = 0xee;
+/// Rows that the gather picks.
+const INDICES: [i32; 5] = [7, 2, 11, 0, 5];
+
+fn initial(x: u64, y: u64) -> Initial {
+    let given = BTreeMap::from([
+        ("x".to_owned(), (0..x).map(x_at).collect()),
+        ("y".to_owned(), vec![BEFORE; y as usize]),
+        ("i".to_owned(), INDICES.iter().flat_map(|i| i.to_le_bytes()).collect()),
+    ]);
+    Initial { given }
+}
+
+struct Case {
+    x: u64,
+    y: u64,
+    dma: &'static str,
+    max_desc_elems: Option<u64>,
+}
+
+const CASES: [Case; 5] = [
+    Case { x: 64, y: 20, dma: GATHER, max_desc_elems: Some(8) },
+    Case { x: 64, y: 16, dma: WINDOW, max_desc_elems: None },
+    Case { x: 64, y: 16, dma: WINDOW, max_desc_elems: Some(8) },
+    Case { x: 2048, y: 1021, dma: ROWS, max_desc_elems: Some(1) },
+    Case { x: 64, y: 32, dma: FIRED, max_desc_elems: None },
+];
+
+/// All stages and rings; the first that is not as it should be.
+fn judged(
+    case: &Case,
+    mutation: Option<Mutation>,
+    fault: Option<RingFault>,
+) -> (Lowered, Option<(Stage, Verdict)>) {
+    let options =
+        lower::Options { max_desc_elems: case.max_desc_elems, mutation, ..Default::default() };
+    let lowered = lower::lower(&module(case.x, case.y, case.dma), &options, Stage::LowerDma);
+    assert!(!lowered.has_errors(), "{:?}", lowered.findings().collect::<Vec<_>>());
+    let initial = initial(case.x, case.y);
+    let ring = Options { fault, ..Options::new(Generation::V3) };
+    let p = module_run::program(&lowered, &|_| Place::default(), &initial, &ring).unwrap();
+    let v = validate(&lowered, Some(&p), &initial, &exec::Options::default()).unwrap();
+    assert_eq!(v.stages.len(), Stage::ALL.len());
+    let bad = v.first_bad().cloned();
+    (lowered, bad)
+}
+
+/// Byte `at` of `y` is blamed on the instruction that is meant.
+fn blamed(case: &Case, lowered: &Lowered, d: &Difference, at: u64, expected: u8, found: u8) {
+    let layout = dmadbg::bir::Layout::new(lowered.module().unwrap());
+    let y = layout.location("y").unwrap().addr;
+    assert_eq!(d.inst, Some(Pos(1)), "{}: {d:?}", case.dma);
+    assert_eq!((d.address, d.expected, d.found), (y + at, expected, found), "{d:?}");
+    let text = d.finding(Stage::Peel).diag.message;
+    let values = [format!("{expected:#04x}"), format!("{found:#04x}"), "`y`".to_owned()];
+    for v in &values {
+        assert!(text.contains(v.trim_matches('`')), "{text} lacks {v}");
+    }
+    assert_eq!(d.finding(Stage::Peel).at, Some(At::Inst(Pos(1), Part::Whole)));
+}
+
+#[test]
+fn without_a_fault_every_stage_is_as_loaded() {
+    for case in &CASES {
+        let (_, bad) = judged(case, None, None);
+        assert_eq!(bad, None, "{}", case.dma);
+    }
+}
+
+#[test]
+fn every_mutation_is_found_at_its_stage_for_its_instruction_with_both_values() {
+    let row = |k: usize| x_at(INDICES[k] as u64 * 4);
+    let found: [(Mutation, usize, Stage, u64, u8, u8); 6] = [
+        // Three chunks of 2, 2 and 1 rows, of which the last is not there.
+        (Mutation::LostRemainder, 0, Stage::Peel, 16, row(4), BEFORE),
+        // Index times 1, and four bytes between the columns.
+        (Mutation::SwappedStrideUnroll, 0, Stage::Unroll, 0, row(0), x_at(INDICES[0] as u64)),
+        // The second row of the first chunk has the index of the first.
+        (Mutation::ForeignBase, 0, Stage::Unroll, 4, row(1), row(0)),
+        (Mutation::OffByOneSplit, 3, Stage::Split, 1020, x_at(2040), x_at(2039)),
+        (Mutation::SwappedStride, 1, Stage::LowerDma, 1, x_at(1), x_at(8)),
+        (Mutation::DroppedDescriptor, 2, Stage::LowerDma, 8, x_at(16), BEFORE),
+    ];
+    for (mutation, k, stage, at, expected, was) in found {
+        let case = &CASES[k];
+        let (lowered, bad) = judged(case, Some(mutation), None);
+        match bad {
+            Some((s, Verdict::Differs(d))) => {
+                assert_eq!(s, stage, "{mutation:?}: {d:?}");
+                blamed(case, &lowered, &d, at, expected, was);
+            }
+            other => panic!("{mutation:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_packing_loses_is_found_on_rings() {
+    // Two packets, the second of which writes bytes 16..32 of `y`.
+    let (lowered, bad) = judged(&CASES[4], None, Some(RingFault::DroppedByPacking));
+    let Some((Stage::Rings, Verdict::Differs(d))) = bad else { panic!("{bad:?}") };
+    blamed(&CASES[4], &lowered, &d, 16, x_at(8), BEFORE);
+}
+
+#[test]
+fn a_missing_barrier_is_a_race_on_rings_though_the_bytes_are_right() {
+    for case in &CASES {
+        let (_, bad) = judged(case, None, Some(RingFault::MissingBarrier));
+        let Some((Stage::Rings, Verdict::Races(r))) = bad else { panic!("{}: {bad:?}", case.dma) };
+        assert!(!r.is_empty());
+    }
+}
+
+/// Instructions of the loaded module of which a stage makes one thing with a fault and another
+/// without.
+fn changed(a: &Module, b: &Module) -> HashSet<Pos> {
+    fn of(m: &Module) -> BTreeMap<Pos, Vec<Inst>> {
+        let mut out: BTreeMap<Pos, Vec<Inst>> = BTreeMap::new();
+        m.visit(&mut |i| out.entry(i.pos).or_default().push(Inst::clone(i)));
+        out
+    }
+    let (a, b) = (of(a), of(b));
+    let all = a.keys().chain(b.keys());
+    all.filter(|p| a.get(p) != b.get(p)).copied().collect()
+}
+
+/// Over generated modules: a stage before the fault is as it should be, and where the stage of
+/// the fault leaves other bytes, one of those instructions is blamed that the fault changed.
+#[test]
+fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
+    let run = exec::Options::default();
+    for (mutation, stage) in [
+        (Mutation::LostRemainder, Stage::Peel),
+        (Mutation::SwappedStrideUnroll, Stage::Unroll),
+        (Mutation::ForeignBase, Stage::Unroll),
+        (Mutation::OffByOneSplit, Stage::Split),
+        (Mutation::SwappedStride, Stage::LowerDma),
+        (Mutation::DroppedDescriptor, Stage::LowerDma),
+    ] {
+        let (mut seen, mut named) = (0, 0);
+        for seed in 0..400 {
+            if seen >= 40 {
+                break;
+            }
+            let options = generate::Options {
+                large: mutation == Mutation::OffByOneSplit,
+                units: 5,
+                ..generate::Options::default()
+            };
+            let g = generate::module(seed, &options);
+            let elems = if options.large { None } else { Some(3) };
+            let sound = lower::Options { max_desc_elems: elems, ..Default::default() };
+            let faulty = lower::Options { mutation: Some(mutation), ..sound.clone() };
+            let good = lower::lower(&g.module, &sound, stage);
+            let bad = lower::lower(&g.module, &faulty, stage);
+            let changed = changed(good.module().unwrap(), bad.module().unwrap());
+            if changed.is_empty() {
+                continue;
+            }
+            seen += 1;
+            let given = g.memory.iter().map(|(n, b)| (n.to_string(), b.clone())).collect();
+            let initial = Initial { given };
+            let reference = Reference::new(Arc::new(g.module), &initial, &run).unwrap();
+            for s in &bad.snapshots {
+                match reference.judge(&s.module, &run) {
+                    Verdict::Same => {}
+                    Verdict::Differs(d) => {
+                        assert_eq!(s.stage, stage, "{mutation:?} {seed}: {d:?}");
+                        assert!(
+                            d.inst.is_some_and(|i| changed.contains(&i)),
+                            "{mutation:?} {seed}: {d:?}, but it changed {changed:?}"
+                        );
+                        assert_ne!(d.expected, d.found);
+                        named += 1;
+                    }
+                    // An address that leaves its location.
+                    Verdict::Failed(f) => {
+                        assert_eq!(s.stage, stage, "{mutation:?} {seed}: {f:?}");
+                    }
+                    Verdict::Races(r) => panic!("{r:?}"),
+                }
+            }
+        }
+        println!("{mutation:?}: {seen} modules, {named} named");
+        assert!(seen >= 5 && named >= 3, "{mutation:?}: {named} of {seen}");
+    }
+}
