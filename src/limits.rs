@@ -134,3 +134,14 @@ pub const MAX_ORDER_WORK: u64 = 1 << 28;
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
 /// Bytes of memory that a module's inputs are filled with where no memory file is given.
 pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
+/// Stretches of memory that lowering one module looks at to order pieces that overlap; beyond,
+/// they go through scratch.
+pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
+/// Names of a module among which the nearest to an unknown one is looked for.
+pub const MAX_NAMES_COMPARED: usize = 4096;
+/// Ring descriptors after which the budget of a module is no longer counted.
+pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
+/// Modules that one `gen` makes.
+pub const MAX_GENERATED_MODULES: u64 = 100_000;
+/// Seconds that a program given to `shrink` may take for one module.
+pub const MAX_PROPERTY_SECONDS: u64 = 60;

@@ -255,7 +255,7 @@ fn binary_content_under_a_text_name_and_formats_of_others() {
     let mut neff = b"NEFF".to_vec();
     neff.extend([0; 60]);
     refused(&f.file("model.neff", &neff), "D005");
-    refused(&f.file("module.json", b"{\"functions\": []}"), "D003");
+    refused(&f.file("module.json", b"{\"version\": 2}"), "B006");
     refused(&f.file("script.dbg", b"dbg 1\nstep\n"), "D003");
 }
 

@@ -4,6 +4,7 @@
 //! are in `docs/model.md`.
 
 pub mod author;
+pub mod budget;
 pub mod command;
 pub mod expr;
 #[cfg(test)]
@@ -12,6 +13,7 @@ pub mod lower;
 pub mod module_run;
 pub mod order;
 pub mod program;
+pub mod provenance;
 pub mod ring;
 pub mod session;
 pub mod validate;

@@ -148,6 +148,22 @@ impl std::hash::Hash for Part {
     }
 }
 
+/// Of what a ring descriptor is made (`docs/provenance.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The instruction of the loaded module that it stems from; of a completion pair the
+    /// instruction that waits for it.
+    pub inst: Pos,
+    /// The instruction that is run: a trigger, or a transfer that was not lowered.
+    pub item: Item,
+    /// The block that was fired, by its position in its queue, and how often its trigger had
+    /// fired before; nothing of a transfer that was not lowered.
+    pub block: Option<(u32, u64)>,
+    /// Position of the descriptor in its block; 0 where there is no block, nothing of a
+    /// completion pair.
+    pub descriptor: Option<u32>,
+}
+
 /// One pair of doorbells: whole packets and the completion pair behind them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Batch {
@@ -161,9 +177,8 @@ pub struct Batch {
     pub rx: Vec<Desc>,
     /// Descriptors whose address is resolved at run time, Tx before Rx, ascending.
     pub patches: Vec<(Dir, u32)>,
-    /// The instruction of the loaded module from which each Rx descriptor stems; none for the
-    /// completion pair.
-    pub from: Vec<Pos>,
+    /// Of what each descriptor is made, Tx then Rx.
+    pub origins: [Arc<[Origin]>; 2],
 }
 
 impl Batch {
@@ -180,11 +195,19 @@ impl Batch {
         Counts { m2s: self.tx.len() as u32, s2m: self.rx.len() as u32 }
     }
 
-    /// Packets and the completion pair behind them.
-    fn new(target: &Target, at: QueueAt, packets: &[Packet]) -> Result<Batch, Diagnostic> {
+    /// Packets, each with its origin, and the completion pair behind them, which is of `own`.
+    fn new(
+        target: &Target,
+        at: QueueAt,
+        (packets, from): (&[Packet], &[Origin]),
+        own: Origin,
+    ) -> Result<Batch, Diagnostic> {
         let (mut tx, mut rx, mut patches) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut patched_rx, mut from) = (Vec::new(), Vec::new());
-        for p in packets {
+        let mut patched_rx = Vec::new();
+        let (mut tx_from, mut rx_from) = (Vec::new(), Vec::new());
+        for (p, from) in packets.iter().zip(from) {
+            tx_from.extend(std::iter::repeat_n(*from, p.tx.len()));
+            rx_from.extend(std::iter::repeat_n(*from, p.rx.len()));
             let base = tx.len() as u32;
             patches.extend(p.patched_tx.iter().map(|n| (Dir::Tx, base + n)));
             if p.patched_rx {
@@ -193,13 +216,15 @@ impl Batch {
             }
             tx.extend(&p.tx);
             rx.extend(&p.rx);
-            from.resize(rx.len(), p.from);
         }
         patches.extend(patched_rx);
         let (pair_tx, pair_rx) = completion_pair(target, at.marker)?;
         tx.push(pair_tx);
         rx.push(pair_rx);
-        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches, from })
+        tx_from.push(own);
+        rx_from.push(own);
+        let origins = [tx_from.into(), rx_from.into()];
+        Ok(Batch { queue: at.id, marker: at.marker, tx, rx, patches, origins })
     }
 }
 
@@ -345,6 +370,18 @@ impl ModuleRun {
         let authored = author::author_block(&moved, &self.target).map_err(|e| e.diagnostic())?;
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
+        let item = work.inst.map_or(Item(0), |i| i.1);
+        let origin = |g: &Group| Origin {
+            inst: g.pos,
+            item,
+            block: g.fired.as_ref().map(|f| (f.position, f.count)),
+            descriptor: Some(g.descriptor),
+        };
+        let of_group = |k: &u32| groups.get(*k as usize).map(origin);
+        let own = work.inst.map_or(Pos::ADDED, |i| i.0);
+        let block = fired.map(|f| (f.position, f.count));
+        let own = Origin { inst: own, item, block, descriptor: None };
+        let mut from: Vec<Origin> = authored.group_of.iter().filter_map(of_group).collect();
         let mut rest = authored.packets;
         self.commit_fault(&mut rest);
         while !rest.is_empty() {
@@ -359,8 +396,9 @@ impl ModuleRun {
             if self.fault != Some(RingFault::MissingBarrier) {
                 author::close_batch(&mut rest, &self.target);
             }
-            work.parts.push(Part::Batch(Batch::new(&self.target, at, &rest)?));
-            rest = later;
+            let later_from = from.split_off(n.min(from.len()));
+            work.parts.push(Part::Batch(Batch::new(&self.target, at, (&rest, &from), own)?));
+            (rest, from) = (later, later_from);
         }
         Ok(())
     }
@@ -380,11 +418,8 @@ impl ModuleRun {
                     }
                 }
             }
-            Some(RingFault::DroppedByPacking) => {
-                if packets.len() > 1 {
-                    packets.pop();
-                }
-            }
+            Some(RingFault::DroppedByPacking) if packets.len() > 1 => drop(packets.pop()),
+            Some(RingFault::DroppedByPacking) => {}
         }
     }
 }
@@ -566,6 +601,9 @@ fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
 impl Program {
     /// An instruction of the module, in words.
     pub fn inst_text(&self, pos: Pos) -> String {
+        if pos == Pos::ADDED {
+            return "an instruction that lowering added".to_owned();
+        }
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }

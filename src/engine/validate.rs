@@ -11,7 +11,7 @@ use super::program::Program;
 use super::ring::{Agent, Event, EventKind, Machine};
 use crate::bir::exec::{self, Action, Choice, Control};
 use crate::bir::memory::Read;
-use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos};
+use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos, verify};
 use crate::diag::{Diagnostic, Severity};
 use crate::limits::MAX_BLAME_BYTES;
 use std::collections::HashMap;
@@ -137,6 +137,13 @@ impl Reference {
     /// Where its locations lie.
     pub fn layout(&self) -> &Layout {
         self.program.layout()
+    }
+
+    /// As [`Reference::judge`], for a form that the verifier accepts.
+    pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        let mut found = verify::verify(module, &Layout::new(module));
+        found.retain(|f| f.diag.severity == Severity::Error);
+        if found.is_empty() { self.judge(module, options) } else { Verdict::Failed(found) }
     }
 
     /// Compares a later form of the same module, run from the same memory.
@@ -411,7 +418,7 @@ pub fn validate(
     }
     out.stages.push((first.stage, Verdict::Same));
     for s in &lowered.snapshots[1..] {
-        out.stages.push((s.stage, reference.judge(&s.module, options)));
+        out.stages.push((s.stage, reference.judge_sound(&s.module, options)));
     }
     if let Some(p) = rings {
         out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));

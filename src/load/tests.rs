@@ -29,8 +29,8 @@ fn load_bad_input_gives_one_clear_finding() {
         ("model.neff", &random, "D005"),
         ("x.bin", b"NEFF....", "D005"),
         ("bad.hex", b"0d001000 0508000g 400a3000 00001000\n", "D040"),
-        ("module.json", b"{\"version\": 2}", "D003"),
-        ("m.bir", b"bir 1\n", "D003"),
+        ("module.json", b"{\"version\": 2}", "B006"),
+        ("m.bir", b"bir 1\n", "B006"),
         ("cut.bin", b"\x89DMADBG\n\x01\x00", "D031"),
     ] {
         assert_eq!(bad(name, bytes).code, code, "{name}");

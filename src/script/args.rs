@@ -4,9 +4,10 @@
 use super::expr::{dir, expr, leftover, queue};
 use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
 use crate::diag::Diagnostic;
-use crate::engine::command::{CommandSpec, Loc, nearest};
+use crate::engine::command::{CommandSpec, Loc, Subject, nearest};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::limits::MAX_SAME_CODE;
+use crate::udma::Dir;
 use nom::Parser;
 use nom::character::complete::char;
 use nom::combinator::opt;
@@ -155,6 +156,47 @@ impl<'a> Args<'a> {
         Ok(loc)
     }
 
+    /// Whose provenance is asked for: a slot, an address, `%NAME` of an instruction, or a name.
+    pub fn subject(&mut self) -> Result<Subject, Fault> {
+        const ADVICE: &str = "a slot (tx[3], q0.rx[17]), an address, %INSTRUCTION, or the name of a block, queue or location";
+        if self.at_end() {
+            return Err(self.missing("a slot, an address or a name").help(ADVICE));
+        }
+        let start = skip(self.rest);
+        if start.starts_with('"') {
+            let name = self.quoted()?;
+            self.blank()?;
+            return Ok(Subject::Name(name));
+        }
+        if let Some(after) = start.strip_prefix('%') {
+            if after.starts_with('"') {
+                self.rest = after;
+                let name = self.quoted()?;
+                self.blank()?;
+                return Ok(Subject::Inst(name));
+            }
+            let missing = self.wrong("a name should stand after `%`").help(ADVICE);
+            return match self.word().and_then(|w| w.strip_prefix('%')) {
+                Some(name) if !name.is_empty() => Ok(Subject::Inst(name.to_owned())),
+                _ => Err(missing),
+            };
+        }
+        if !is_place(self.peek()) {
+            return match self.word() {
+                Some(word) => Ok(Subject::Name(word.to_owned())),
+                None => Err(self.missing("a name")),
+            };
+        }
+        let whole = self.wrong("only one slot can be asked for at a time");
+        match self.loc()? {
+            Loc::Slots { queue, dir, first, last } if first == last => {
+                Ok(Subject::Slot { queue, dir, index: first })
+            }
+            Loc::Addr(addr) => Ok(Subject::Addr(addr)),
+            _ => Err(whole),
+        }
+    }
+
     /// One of `words`, or an unambiguous beginning of one, by its index.
     pub fn choose(&mut self, what: &str, words: &[&str]) -> Result<usize, Fault> {
         match choose(self.peek(), words) {
@@ -186,6 +228,27 @@ impl<'a> Args<'a> {
         }
         Err(self.wrong(format!("{} is not expected here", shown(self.rest))))
     }
+}
+
+/// Whether a word is meant as a slot or an address, well written or not.
+fn is_place(word: &str) -> bool {
+    let ring = |w: &str| {
+        Dir::BOTH
+            .iter()
+            .any(|d| w.strip_prefix(d.name()).is_some_and(|r| r.starts_with('[') || r.is_empty()))
+    };
+    let after_queue = || {
+        let (rest, _) = queue(word).ok()?;
+        rest.strip_prefix('.')
+    };
+    word.starts_with(|c: char| c.is_ascii_digit()) || ring(word) || after_queue().is_some_and(ring)
+}
+
+/// Whether a name can be written as it is, without quotes, after `%` or bare.
+pub(super) fn is_bare_name(name: &str, after_percent: bool) -> bool {
+    let special = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '#');
+    let begins = after_percent || !(name.starts_with('%') || is_place(name));
+    !name.is_empty() && begins && !name.contains(special)
 }
 
 /// Why a word chooses nothing.

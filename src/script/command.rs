@@ -6,8 +6,8 @@ use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Unit, Who,
-    find, nearest,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Pass, Unit,
+    Who, find, nearest,
 };
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
 use crate::udma::cause::CAUSES;
@@ -40,6 +40,9 @@ const VERBS: &[(&str, Parse)] = &[
     ("where", |_| Ok(Command::Where)),
     ("info", info),
     ("explain", explain),
+    ("provenance", |a| Ok(Command::Provenance(a.subject()?))),
+    ("pass", pass),
+    ("list", list),
     ("mark", mark),
     ("set", set),
     ("assert", assert),
@@ -332,6 +335,33 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
             .says(format!("{} is no code, fault or place", shown_verb(word)))
             .help(did_you_mean(near)),
     })
+}
+
+fn pass(a: &mut Args<'_>) -> Result<Command, Fault> {
+    const WHAT: &str = "a stage";
+    let stages = Pass::STAGES;
+    if a.at_end() {
+        return Ok(Command::Pass(Pass::Show));
+    }
+    let i = a.choose(WHAT, &Pass::words())?;
+    Ok(Command::Pass(match (stages.get(i), i - i.min(stages.len())) {
+        (Some(stage), _) => Pass::Select(*stage),
+        (None, 0) => Pass::Next,
+        (None, 1) => Pass::Prev,
+        (None, _) if a.at_end() => Pass::Diff(None),
+        (None, _) => {
+            let names = stages.map(crate::engine::lower::Stage::name);
+            let from = stages[a.choose(WHAT, &names)?];
+            Pass::Diff(Some((from, stages[a.choose(WHAT, &names)?])))
+        }
+    }))
+}
+
+fn list(a: &mut Args<'_>) -> Result<Command, Fault> {
+    if a.at_end() {
+        return Ok(Command::List(None));
+    }
+    Ok(Command::List(Some(a.number("a line's number")?)))
 }
 
 fn mark(a: &mut Args<'_>) -> Result<Command, Fault> {

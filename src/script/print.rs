@@ -1,9 +1,12 @@
 //! A command as the line that means it: what a key did, recorded for a script. Reading the
 //! line gives the command back (`docs/commands.md`, "Lines").
 
+use super::args::is_bare_name;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
-use crate::engine::command::{Command, ExamineFormat, Expect, Explain, Form, Goto, Who};
+use crate::engine::command::{
+    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Pass, Subject, Who,
+};
 use crate::engine::expr::QueueRef;
 use std::fmt::Write as _;
 
@@ -63,6 +66,15 @@ pub fn print(command: &Command) -> String {
         Command::Info { what, queue } => with_queue(format!("info {}", what.name()), *queue),
         Command::Explain(Explain::Code(code)) => format!("explain {code}"),
         Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
+        Command::Provenance(s) => format!("provenance {}", subject(s)),
+        Command::Pass(Pass::Show) => "pass".to_owned(),
+        Command::Pass(Pass::Select(stage)) => format!("pass {stage}"),
+        Command::Pass(Pass::Next) => "pass next".to_owned(),
+        Command::Pass(Pass::Prev) => "pass prev".to_owned(),
+        Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
+        Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
+        Command::List(None) => "list".to_owned(),
+        Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),
         Command::SetVar(name, e) => format!("set ${name} = {e}"),
         Command::Assert { expr, text: None } => format!("assert {expr}"),
@@ -99,6 +111,27 @@ fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
         let _ = write!(out, " {queue}");
     }
     out
+}
+
+/// Whose provenance is asked for.
+fn subject(s: &Subject) -> String {
+    let named = |name: &str, percent: bool| {
+        if is_bare_name(name, percent) { name.to_owned() } else { quote(name) }
+    };
+    match s {
+        Subject::Slot { queue, dir, index } => {
+            let (queue, dir, first) = (*queue, *dir, *index);
+            Loc::Slots { queue, dir, first, last: first }.to_string()
+        }
+        Subject::Addr(addr) => format!("{addr:#x}"),
+        Subject::Inst(name) => format!("%{}", named(name, true)),
+        Subject::Name(name) => named(name, false),
+    }
+}
+
+/// How many characters a subject has as it is written.
+pub(super) fn subject_width(s: &Subject) -> u64 {
+    subject(s).chars().count() as u64
 }
 
 fn letter(form: Form) -> char {

@@ -45,7 +45,10 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
+        let outcome = self.execute(command)?;
+        let lines =
+            super::listing::answer(self, command).unwrap_or(Ok(outcome.clone().into_text()))?;
+        Ok(Reply { quit: outcome.quit, lines })
     }
 
     fn event(&self) -> Option<u64> {
@@ -143,7 +146,10 @@ pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -
                 }
             }
             Err(d) => {
-                let d = placed(d, line, target.event());
+                let mut d = placed(d, line, target.event());
+                if let Command::Provenance(s) = &line.command {
+                    at_the_end(&mut d.place, line, super::print::subject_width(s));
+                }
                 let failed = matches!(d.code, "S007" | "S008");
                 return if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) };
             }
@@ -164,6 +170,13 @@ fn placed(mut d: Diagnostic, line: &Line, event: Option<u64>) -> Diagnostic {
 struct Read {
     line: Line,
     source: Option<Arc<str>>,
+}
+
+/// Points at the last `width` characters of a command.
+fn at_the_end(place: &mut Place, line: &Line, width: u64) {
+    if let Some(before) = line.width.checked_sub(width).filter(|_| width > 0) {
+        (place.column, place.width) = (Some(line.column + before), Some(width));
+    }
 }
 
 struct Reader<'a> {

@@ -3,7 +3,8 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Unit, Who,
+    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Pass, Subject, Unit,
+    Who,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
 use crate::engine::program::QueueId;
@@ -144,6 +145,15 @@ fn runs() -> impl Strategy<Value = Command> {
     ]
 }
 
+fn pass() -> impl Strategy<Value = Pass> {
+    let stage = || select(Pass::STAGES.to_vec());
+    prop_oneof![
+        select(vec![Pass::Show, Pass::Next, Pass::Prev]),
+        stage().prop_map(Pass::Select),
+        option::of((stage(), stage())).prop_map(Pass::Diff),
+    ]
+}
+
 fn looks() -> impl Strategy<Value = Command> {
     let form = select(vec![Form::Hex, Form::Decimal, Form::Binary, Form::Char]);
     let names: Vec<String> = COMMANDS.iter().map(|c| c.name.to_owned()).collect();
@@ -156,9 +166,22 @@ fn looks() -> impl Strategy<Value = Command> {
         (select(Info::ALL.to_vec()), option::of(named_queue()))
             .prop_map(|(what, queue)| Command::Info { what, queue }),
         loc().prop_map(|l| Command::Explain(Explain::Loc(l))),
+        subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
+        pass().prop_map(Command::Pass),
+        option::of(num()).prop_map(Command::List),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),
+    ]
+}
+
+fn subject() -> impl Strategy<Value = Subject> {
+    let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
+    prop_oneof![
+        (queue(), dir(), num()).prop_map(|(queue, dir, index)| Subject::Slot { queue, dir, index }),
+        num().prop_map(Subject::Addr),
+        name().prop_map(Subject::Inst),
+        name().prop_map(Subject::Name),
     ]
 }
 

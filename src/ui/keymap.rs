@@ -53,6 +53,8 @@ impl Key {
 pub enum When {
     /// In every pane.
     Panes,
+    /// In every pane of a module.
+    Module,
     /// In a ring pane.
     Ring,
     /// In this pane.
@@ -68,6 +70,7 @@ impl When {
     pub fn name(self) -> &'static str {
         match self {
             When::Panes => "everywhere",
+            When::Module => "a module",
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
@@ -93,6 +96,8 @@ pub enum Action {
     Queue(i64),
     /// Set or delete a breakpoint at the selected slot: `break`, `delete`.
     ToggleBreak,
+    /// Select the instruction of the line, and its slots.
+    SelectInst,
     /// To the selected event or the event of the selected finding: `goto`.
     GotoSelected,
     /// The other ring.
@@ -174,6 +179,15 @@ const fn act(
     Binding { keys, when, does: Does::Act(action), help, hint }
 }
 
+const fn of_module(
+    keys: &'static [Key],
+    command: &'static str,
+    help: &'static str,
+    hint: &'static str,
+) -> Binding {
+    Binding { keys, when: When::Module, does: Does::Command(command), help, hint }
+}
+
 const UP: &[Key] = &[key(KeyCode::Up), ch('k')];
 const DOWN: &[Key] = &[key(KeyCode::Down), ch('j')];
 const LEFT: &[Key] = &[key(KeyCode::Left), ch('h')];
@@ -199,6 +213,10 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('w')], "where", "say where the run stands", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
+    of_module(&[ch('>'), ch('.')], "pass next", "the next stage of the lowering", "stage"),
+    of_module(&[ch('<'), ch(',')], "pass prev", "the stage before", ""),
+    of_module(&[ch('P')], "pass", "all stages, with what each holds", ""),
+    of_module(&[ch('=')], "pass diff", "what the stage made of the one before", ""),
     act(
         &[ch('b')],
         When::Panes,
@@ -224,6 +242,15 @@ pub static KEYMAP: &[Binding] = &[
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
+    act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),
+    act(RIGHT, When::In(Pane::Source), Action::Columns(1), "text to the right", ""),
+    act(
+        ENTER,
+        When::In(Pane::Source),
+        Action::SelectInst,
+        "select the instruction and its slots",
+        "",
+    ),
     act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
     act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
@@ -291,6 +318,8 @@ pub static KEYMAP: &[Binding] = &[
 pub enum Mode {
     /// The panes, one of which has the focus.
     Panes(Pane),
+    /// The panes of a module.
+    Module(Pane),
     /// A text lies over them.
     Popup,
     /// The command line.
@@ -301,11 +330,12 @@ impl When {
     /// Whether it holds.
     pub fn holds(self, mode: Mode) -> bool {
         match (self, mode) {
-            (When::Panes, Mode::Panes(_))
+            (When::Panes, Mode::Panes(_) | Mode::Module(_))
+            | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
             | (When::Line, Mode::Line) => true,
-            (When::Ring, Mode::Panes(p)) => p.is_ring(),
-            (When::In(p), Mode::Panes(focus)) => p == focus,
+            (When::Ring, Mode::Panes(p) | Mode::Module(p)) => p.is_ring(),
+            (When::In(p), Mode::Panes(focus) | Mode::Module(focus)) => p == focus,
             _ => false,
         }
     }

@@ -3,6 +3,9 @@
 //! From 120x30 on all panes are shown. Below, down to 80x24, one pane has the screen between
 //! the header and the status lines; the two rings share a table there and a summary of the
 //! selected descriptor lies below it. Smaller still, the header goes first, then the status.
+//!
+//! A module has a pane for its text: the left third where there is much room, else above the
+//! rings.
 
 use ratatui::layout::Rect;
 
@@ -23,10 +26,12 @@ pub enum Pane {
     Memory,
     /// Findings.
     Checks,
+    /// The text of a module.
+    Source,
 }
 
 impl Pane {
-    /// All panes, in order.
+    /// The panes of rings, in order; a module has [`Pane::Source`] before them.
     pub const ALL: [Pane; 7] = [
         Pane::Tx,
         Pane::Rx,
@@ -47,6 +52,7 @@ impl Pane {
             Pane::Events => "events",
             Pane::Memory => "memory",
             Pane::Checks => "checks",
+            Pane::Source => "source",
         }
     }
 
@@ -55,10 +61,15 @@ impl Pane {
         matches!(self, Pane::Tx | Pane::Rx)
     }
 
+    /// The panes that there are, in order.
+    pub fn all(module: bool) -> impl Iterator<Item = Pane> {
+        module.then_some(Pane::Source).into_iter().chain(Pane::ALL)
+    }
+
     /// The pane `by` places after it, going round. The two rings are one stop: `ring`.
     #[must_use]
-    pub fn step(self, by: isize, ring: Pane) -> Pane {
-        let stops: Vec<Pane> = Pane::ALL.into_iter().filter(|p| *p != Pane::Rx).collect();
+    pub fn step(self, by: isize, ring: Pane, module: bool) -> Pane {
+        let stops: Vec<Pane> = Pane::all(module).filter(|p| *p != Pane::Rx).collect();
         let here = if self == Pane::Rx { Pane::Tx } else { self };
         let at = stops.iter().position(|p| *p == here).unwrap_or(0) as isize;
         match stops[(at + by).rem_euclid(stops.len() as isize) as usize] {
@@ -84,6 +95,8 @@ pub enum Class {
 pub struct Areas {
     /// How much is shown.
     pub class: Class,
+    /// Both rings are in one table, which is the area of the one with the focus, or of Tx.
+    pub shared: bool,
     /// File, generation, event, next.
     pub header: Rect,
     /// The five phases.
@@ -143,8 +156,8 @@ fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
     Rect { y: area.y + area.height, height: n, ..*area }
 }
 
-/// The places for a screen of a size.
-pub fn areas((width, height): (u16, u16), focus: Pane) -> Areas {
+/// The places for a screen of a size, with the text of a module or without.
+pub fn areas((width, height): (u16, u16), focus: Pane, module: bool) -> Areas {
     let class = if width >= FULL.0 && height >= FULL.1 {
         Class::Full
     } else if width >= COMPACT.0 && height >= COMPACT.1 {
@@ -155,6 +168,7 @@ pub fn areas((width, height): (u16, u16), focus: Pane) -> Areas {
     let mut main = Rect::new(0, 0, width, height);
     let mut out = Areas {
         class,
+        shared: class != Class::Full && width >= COMPACT.0,
         header: Rect::ZERO,
         phases: Rect::ZERO,
         panes: Vec::new(),
@@ -186,14 +200,15 @@ pub fn areas((width, height): (u16, u16), focus: Pane) -> Areas {
         out.panes.push((focus, main));
         return out;
     }
-    full(main, &mut out);
+    match module {
+        true => with_source(main, focus, &mut out),
+        false => full(main, &mut out),
+    }
     out
 }
 
 fn full(main: Rect, out: &mut Areas) {
-    let right_width = (main.width / 4).clamp(34, 52);
-    let left = Rect { width: main.width - right_width, ..main };
-    let mut right = Rect { x: left.right(), width: right_width, ..main };
+    let (left, right) = columns(main);
     // A narrow screen breaks the longest ruler in two.
     let more = if main.width < 140 { 2 } else { 0 };
     let inspector_height = ((main.height / 2).clamp(16, 20) + more).min(main.height - 6);
@@ -205,12 +220,71 @@ fn full(main: Rect, out: &mut Areas) {
     let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
     out.panes.push((Pane::Rx, rx));
     out.panes.push((Pane::Inspector, inspector));
+    side(right, out);
+}
+
+/// The wide column and the narrow one to its right.
+fn columns(main: Rect) -> (Rect, Rect) {
+    let right_width = (main.width / 4).clamp(34, 52);
+    let left = Rect { width: main.width - right_width, ..main };
+    (left, Rect { x: left.right(), width: right_width, ..main })
+}
+
+/// The panes of the narrow column.
+fn side(mut right: Rect, out: &mut Areas) {
+    let height = right.height;
     out.panes.push((Pane::Marker, cut_top(&mut right, 7)));
-    let checks = cut_bottom(&mut right, (main.height / 5).max(5));
-    let memory = cut_bottom(&mut right, (main.height / 4).max(5));
+    let checks = cut_bottom(&mut right, (height / 5).max(5));
+    let memory = cut_bottom(&mut right, (height / 4).max(5));
     out.panes.push((Pane::Events, right));
     out.panes.push((Pane::Memory, memory));
     out.panes.push((Pane::Checks, checks));
+}
+
+/// Smallest panes' area of which the text of a module takes the left third.
+const WIDE: (u16, u16) = (180, 40);
+/// Rows of the inspector below the text of a module.
+const INSPECTOR: u16 = 16;
+/// Rows of the selected descriptor in short.
+const SUMMARY: u16 = 7;
+
+/// All panes with the text of a module.
+fn with_source(main: Rect, focus: Pane, out: &mut Areas) {
+    if main.width >= WIDE.0 && main.height >= WIDE.1 {
+        let source = Rect { width: main.width / 3, ..main };
+        out.panes.push((Pane::Source, source));
+        full(Rect { x: source.right(), width: main.width - source.width, ..main }, out);
+        return;
+    }
+    let (mut left, right) = columns(main);
+    let room = main.width >= 140;
+    // Where the rulers have no room beside the rings they take their place on demand.
+    let below = match (room, focus) {
+        (true, _) => INSPECTOR,
+        (false, Pane::Inspector) => INSPECTOR + 2,
+        (false, _) => SUMMARY,
+    };
+    let below = cut_bottom(&mut left, below);
+    let rulers = room || focus == Pane::Inspector;
+    if room || focus != Pane::Inspector {
+        let rings = left.height - left.height * 14 / 25;
+        let rings = cut_bottom(&mut left, rings);
+        out.shared = !room;
+        if room {
+            let tx_width = rings.width * 52 / 100;
+            out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));
+            let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
+            out.panes.push((Pane::Rx, rx));
+        } else {
+            out.panes.push((if focus == Pane::Rx { Pane::Rx } else { Pane::Tx }, rings));
+        }
+    }
+    out.panes.push((Pane::Source, left));
+    match rulers {
+        true => out.panes.push((Pane::Inspector, below)),
+        false => out.summary = below,
+    }
+    side(right, out);
 }
 
 #[cfg(test)]
@@ -221,8 +295,14 @@ mod tests {
     fn every_size_gives_areas_inside_the_screen_that_do_not_overlap() {
         for w in (1..=260).step_by(3) {
             for h in 1..=90 {
-                for focus in [Pane::Tx, Pane::Inspector] {
-                    let a = areas((w, h), focus);
+                for (focus, module) in [
+                    (Pane::Tx, false),
+                    (Pane::Inspector, false),
+                    (Pane::Source, true),
+                    (Pane::Rx, true),
+                    (Pane::Inspector, true),
+                ] {
+                    let a = areas((w, h), focus, module);
                     let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
                     all.extend([a.header, a.phases, a.summary, a.status, a.hints]);
                     let screen = Rect::new(0, 0, w, h);
@@ -241,10 +321,12 @@ mod tests {
     fn tab_visits_every_pane() {
         let mut p = Pane::Tx;
         for _ in 1..Pane::ALL.len() {
-            p = p.step(1, Pane::Rx);
+            p = p.step(1, Pane::Rx, false);
         }
         assert_eq!(p, Pane::Rx);
-        assert_eq!(Pane::Rx.step(1, Pane::Rx), Pane::Inspector);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx), Pane::Checks);
+        assert_eq!(Pane::Rx.step(1, Pane::Rx, false), Pane::Inspector);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx, false), Pane::Checks);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx, true), Pane::Source);
+        assert_eq!(Pane::Source.step(-1, Pane::Rx, true), Pane::Checks);
     }
 }

@@ -13,6 +13,7 @@ pub mod model;
 pub mod rows;
 pub mod seams;
 pub mod shell;
+pub mod source;
 pub mod theme;
 pub mod update;
 pub mod view;

@@ -3,7 +3,8 @@
 
 use super::folding::RingLine;
 use super::layout::{self, Areas, Pane};
-use super::theme::Theme;
+use super::source::Source;
+use super::{seams, theme::Theme};
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
@@ -17,7 +18,7 @@ use tui_input::Input;
 /// Events looked ahead, to know the end of a short run and what changes the marker.
 pub const LOOK_AHEAD: u64 = 1 << 14;
 /// Events looked back, for the slot that the newest of them is about.
-const LOOK_BACK: u64 = 64;
+pub(super) const LOOK_BACK: u64 = 64;
 /// Lines of history kept.
 const MAX_HISTORY: usize = 1000;
 
@@ -130,6 +131,8 @@ pub struct Model {
     pub event_top: u64,
     /// Rows by which the memory pane is scrolled.
     pub memory_rows: i64,
+    /// The text of a module.
+    pub source: Source,
     /// Selected finding, counted from the newest.
     pub check_cursor: usize,
     /// The command line, while it is open.
@@ -166,9 +169,10 @@ impl Model {
     pub fn new(mut session: Session, title: Title, theme: Theme, size: (u16, u16)) -> Model {
         // A short run is walked once, so that its end is known.
         session.state_at(session.position() + LOOK_AHEAD);
-        let focus = Pane::Tx;
+        let module = session.program().module.is_some();
+        let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus),
+            areas: layout::areas(size, focus, module),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -187,6 +191,7 @@ impl Model {
             follow: true,
             event_top: 1,
             memory_rows: 0,
+            source: Source::default(),
             check_cursor: 0,
             line: None,
             history: Vec::new(),
@@ -287,7 +292,10 @@ impl Model {
         }
         // The session runs apart from the model, which `watch` draws meanwhile.
         let mut session = self.session.clone();
-        let outcome = session.execute_with(command, &mut |p| watch(self, p))?;
+        let mut outcome = session.execute_with(command, &mut |p| watch(self, p))?;
+        if let Some(answer) = seams::answer(&session, command) {
+            outcome.lines = answer?;
+        }
         self.session = session;
         if outcome.quit {
             return Ok(true);
@@ -357,6 +365,7 @@ impl Model {
         if let Some(id) = self.session.last_event().and_then(|e| e.queue()) {
             self.session.select(id);
         }
+        self.follow_source();
         let here = self.session.position();
         let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
         let about = if let Some((dir, slot)) = faulted {
@@ -390,9 +399,10 @@ impl Model {
 
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
-        self.derived.areas = layout::areas(self.size, self.focus);
+        self.derived.areas = layout::areas(self.size, self.focus, self.has_module());
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
+        self.prepare_source();
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();
@@ -479,6 +489,7 @@ fn slot_of(e: &Event, queue: Option<QueueId>) -> Option<u64> {
     match e.kind {
         EventKind::Stage { tx, .. } => Some(tx.slot),
         EventKind::CopyIn { slot, .. }
+        | EventKind::Patch { slot, .. }
         | EventKind::Fetch { slot, .. }
         | EventKind::Fault { slot, .. }
         | EventKind::Read { slot, .. }

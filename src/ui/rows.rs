@@ -20,6 +20,8 @@ pub enum Hit {
     Event(u64),
     /// A finding, by its index.
     Finding(usize),
+    /// A line of a module's text, from 0.
+    Line(usize),
 }
 
 /// A piece of a row.

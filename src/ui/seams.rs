@@ -31,6 +31,14 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
     (found.range.start, found.candidates.into_iter().map(|c| c.text).collect())
 }
 
+/// What a command answers whose text no session has: help on one command apart.
+///
+/// # Errors
+/// As [`script::listing::answer`].
+pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>, Diagnostic>> {
+    script::listing::answer(session, command)
+}
+
 /// A descriptor in one sentence.
 pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     describe::sentence(desc, dir, arch)

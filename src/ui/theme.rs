@@ -193,6 +193,11 @@ impl Theme {
         if self.ascii { '>' } else { '▶' }
     }
 
+    /// The mark of one who has not begun.
+    pub fn waits(self) -> char {
+        if self.ascii { '-' } else { '▷' }
+    }
+
     /// Horizontal and vertical line.
     pub fn lines(self) -> (char, char) {
         if self.ascii { ('-', '|') } else { ('─', '│') }

@@ -42,6 +42,8 @@ const WHEEL: i64 = 3;
 
 /// Changes the model by a message.
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
+    let before = (looked(model), model.source.selected);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
@@ -60,6 +62,11 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
     };
+    // Another slot is looked at, and no instruction was selected for it.
+    let other = looked(model) != before.0 && model.source.selected == before.1;
+    if other && model.focus != Pane::Source {
+        model.slot_to_source();
+    }
     model.prepare();
     effects
 }
@@ -108,7 +115,10 @@ fn mode(model: &Model) -> Mode {
     } else if model.line.is_some() {
         Mode::Line
     } else {
-        Mode::Panes(model.focus)
+        match model.has_module() {
+            true => Mode::Module(model.focus),
+            false => Mode::Panes(model.focus),
+        }
     }
 }
 
@@ -152,7 +162,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Columns(n) => columns(model, n),
         Action::Focus(n) => {
             let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
-            focus(model, model.focus.step(n as isize, ring));
+            focus(model, model.focus.step(n as isize, ring, model.has_module()));
         }
         Action::Queue(n) => return queue(model, n),
         Action::ToggleBreak => {
@@ -163,6 +173,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             };
             return command(model, &text);
         }
+        Action::SelectInst => model.source_to_slot(),
         Action::GotoSelected => {
             let event = match model.focus {
                 Pane::Checks => {
@@ -298,6 +309,7 @@ fn rows(model: &mut Model, n: i64) {
             let last = (model.findings().count() as u64).saturating_sub(1);
             model.check_cursor = shift(model.check_cursor as u64, last) as usize;
         }
+        Pane::Source => model.source_rows(n),
         Pane::Marker => {}
     }
 }
@@ -318,6 +330,10 @@ fn columns(model: &mut Model, n: i64) {
             model.selection.word = at;
             model.selection.bit = bit.clamp(0, i64::from(word.bits()) - 1) as u8;
         }
+        return;
+    }
+    if model.focus == Pane::Source {
+        model.source_columns(n);
         return;
     }
     let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
@@ -427,6 +443,10 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         }
         Some(Hit::Event(n)) => model.event_cursor = n,
         Some(Hit::Finding(i)) => model.check_cursor = i,
+        Some(Hit::Line(n)) => {
+            model.source.cursor = n;
+            model.source_to_slot();
+        }
         None => {}
     }
     Vec::new()

@@ -267,3 +267,23 @@ pub fn pane(m: &Model, pane: dmadbg::ui::Pane, w: u16, h: u16) -> Buffer {
     dmadbg::ui::view::draw_pane(m, pane, Rect::new(1, 0, w, h), &mut buf);
     buf
 }
+
+/// A module of `sample-programs/` on rings, with bytes in its inputs.
+pub fn module(name: &str) -> Program {
+    use dmadbg::engine::lower::{self, Stage};
+    use dmadbg::engine::module_run::{self, Initial, Options};
+    let path = format!("{}/sample-programs/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let loaded = dmadbg::load::bir::read_text(name, &text).unwrap();
+    let lowered = lower::lower(&loaded.module, &lower::Options::default(), Stage::LowerDma);
+    let mut initial = Initial::default();
+    for (set, location) in loaded.module.locations() {
+        if set.kind == Some(dmadbg::bir::TensorKind::ExternalInput) {
+            let n: u64 = location.dims.iter().product();
+            let bytes = (0..n).map(|i| i as u8).collect();
+            initial.given.insert(location.name.to_string(), bytes);
+        }
+    }
+    let place = |pos| loaded.spans.place(&dmadbg::bir::At::Inst(pos, dmadbg::bir::Part::Whole));
+    module_run::program(&lowered, &place, &initial, &Options::new(Generation::V3)).unwrap()
+}

@@ -128,6 +128,8 @@ impl Counts {
 pub struct Authored {
     /// The packets in ring order.
     pub packets: Vec<Packet>,
+    /// For each of them the group that it belongs to, by number.
+    pub group_of: Vec<u32>,
     /// How many.
     pub counts: Counts,
 }
@@ -162,13 +164,14 @@ pub fn packets(transfer: &Transfer, target: &Target) -> Result<Vec<Packet>, Auth
 /// As [`packets`]; also where the block needs more descriptors than a ring may hold.
 pub fn author_block(groups: &[Vec<Transfer>], target: &Target) -> Result<Authored, AuthorError> {
     let mut out = Authored::default();
-    for g in groups {
+    for (number, g) in groups.iter().enumerate() {
         let left = MAX_AUTHORED_DESCS - out.counts.tx.max(out.counts.rx);
         for p in group(g, target, left)? {
             out.counts.packets += 1;
             out.counts.tx += p.tx.len() as u64;
             out.counts.rx += p.rx.len() as u64;
             out.packets.push(p);
+            out.group_of.push(number as u32);
         }
     }
     order_batch(&mut out.packets);

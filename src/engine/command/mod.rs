@@ -6,6 +6,7 @@ pub mod table;
 pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, nearest};
 
 use super::expr::{Expr, QueueRef};
+use super::lower::Stage;
 use crate::udma::Dir;
 use std::fmt;
 
@@ -149,11 +150,13 @@ pub enum Info {
     Batches,
     /// Accesses up to here that nothing orders.
     Races,
+    /// What a module's blocks take of rings and memory.
+    Budget,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 9] = [
+    pub const ALL: [Info; 10] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -163,6 +166,7 @@ impl Info {
         Info::Faults,
         Info::Batches,
         Info::Races,
+        Info::Budget,
     ];
 
     /// As it is written.
@@ -177,6 +181,7 @@ impl Info {
             Info::Faults => "faults",
             Info::Batches => "batches",
             Info::Races => "races",
+            Info::Budget => "budget",
         }
     }
 }
@@ -334,6 +339,12 @@ pub enum Command {
     },
     /// Every bit of a slot, or a code, in words.
     Explain(Explain),
+    /// From a source line to the slots, and back.
+    Provenance(Subject),
+    /// Stages of a module's lowering.
+    Pass(Pass),
+    /// Lines of a module's text around this one, or around where its sequencers stand.
+    List(Option<u64>),
     /// Name the current event.
     Mark(String),
     /// Set a variable of the session.
@@ -357,6 +368,33 @@ pub enum Command {
     Quit,
 }
 
+/// What `pass` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// List the stages.
+    Show,
+    /// Show the module after this one.
+    Select(Stage),
+    /// After the next one.
+    Next,
+    /// After the one before.
+    Prev,
+    /// Compare the texts of two stages; of the selected one and the one before where none are
+    /// named.
+    Diff(Option<(Stage, Stage)>),
+}
+
+impl Pass {
+    /// Stages after which there is a module.
+    pub const STAGES: [Stage; 6] =
+        [Stage::Loaded, Stage::Peel, Stage::Unroll, Stage::Split, Stage::Check, Stage::LowerDma];
+
+    /// What may be written after the verb.
+    pub fn words() -> Vec<&'static str> {
+        Pass::STAGES.map(Stage::name).into_iter().chain(["next", "prev", "diff"]).collect()
+    }
+}
+
 /// What `explain` explains.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Explain {
@@ -364,4 +402,24 @@ pub enum Explain {
     Loc(Loc),
     /// A diagnostic code or a fault's name.
     Code(String),
+}
+
+/// Whose provenance is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A slot.
+    Slot {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// Slot.
+        index: u64,
+    },
+    /// What lies at an address.
+    Addr(u64),
+    /// An instruction by name: `%I-34`.
+    Inst(String),
+    /// Anything else that a module names: a block, a queue, a location, an instruction.
+    Name(String),
 }

@@ -10,6 +10,8 @@ pub enum Group {
     Stop,
     /// Looking.
     Look,
+    /// A module and its stages.
+    Module,
     /// Scripts.
     Script,
     /// The program itself.
@@ -18,8 +20,8 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 5] =
-        [Group::Run, Group::Stop, Group::Look, Group::Script, Group::Session];
+    pub const ALL: [Group; 6] =
+        [Group::Run, Group::Stop, Group::Look, Group::Module, Group::Script, Group::Session];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Group {
             Group::Run => "run",
             Group::Stop => "stop",
             Group::Look => "look",
+            Group::Module => "module",
             Group::Script => "script",
             Group::Session => "session",
         }
@@ -77,8 +80,20 @@ pub struct CommandSpec {
 
 const UNITS: &[&str] = &["event", "slot", "packet", "phase", "batch"];
 const WHO: &[&str] = &["any", "host", "engine", "seq"];
-const INFOS: &[&str] =
-    &["rings", "queue", "regs", "marker", "memory", "breakpoints", "faults", "batches", "races"];
+const INFOS: &[&str] = &[
+    "rings",
+    "queue",
+    "regs",
+    "marker",
+    "memory",
+    "breakpoints",
+    "faults",
+    "batches",
+    "races",
+    "budget",
+];
+const PASSES: &[&str] =
+    &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
@@ -243,17 +258,38 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
-        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers.",
+        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers. `info budget` tells what a module's blocks take of its rings.",
     ),
     spec(
         ("explain", &["e"]),
         Group::Look,
         ("LOC|CODE", &[Arg::Loc]),
         "every bit of a slot in words, or a diagnostic code or fault",
+        "",
+    ),
+    spec(
+        ("provenance", &["prov"]),
+        Group::Look,
+        ("LOC|%INST|NAME", &[Arg::Loc]),
+        "the way from a source line to the slots of a ring, or back from a slot",
+        "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
+    ),
+    spec(
+        ("pass", &[]),
+        Group::Module,
+        ("[STAGE|next|prev] | diff [STAGE STAGE]", &[Arg::Words(PASSES)]),
+        "show a module after another stage of its lowering",
+        "Without a stage: all of them with what each holds. `pass diff` compares the text of the stage with that of the one before, or that of two stages.",
+    ),
+    spec(
+        ("list", &["l"]),
+        Group::Module,
+        ("[LINE]", &[Arg::Number]),
+        "the text of a module around a line, or around where its sequencers stand",
         "",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
@@ -355,7 +391,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Unit, Who};
+    use crate::engine::command::{Info, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -383,6 +419,7 @@ mod tests {
         assert_eq!(UNITS, Unit::ALL.map(Unit::name));
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
+        assert_eq!(PASSES, Pass::words());
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::bir::{
     Pos, Space, StorageKind, TensorKind,
 };
 use crate::diag::Severity;
-use crate::limits::{MAX_DIAGNOSTICS, MAX_LOWERED_INSTS};
+use crate::limits::{MAX_DIAGNOSTICS, MAX_LOWERED_INSTS, MAX_OVERLAP_EFFORT};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Scratch locations begin at multiples of this.
@@ -34,7 +35,10 @@ pub(super) struct Context<'a> {
     added: BTreeMap<usize, Vec<Allocation>>,
     scratch_end: Option<u64>,
     scratch_next: u64,
+    /// Names of the module's locations.
+    taken: Option<BTreeSet<Name>>,
     made: u64,
+    effort: Cell<u64>,
 }
 
 impl Context<'_> {
@@ -49,7 +53,9 @@ impl Context<'_> {
             added: BTreeMap::new(),
             scratch_end: None,
             scratch_next: 0,
+            taken: None,
             made: 0,
+            effort: Cell::new(MAX_OVERLAP_EFFORT),
         }
     }
 
@@ -89,9 +95,27 @@ impl Context<'_> {
         self.say(code, pos, part, text);
     }
 
-    /// Whether a transfer was refused.
+    /// Leaves an instruction as it is, without a word.
+    pub(super) fn leave(&mut self, pos: Pos) {
+        self.refused.insert(pos);
+    }
+
+    /// Whether a transfer was refused, or is left alone.
     pub(super) fn is_refused(&self, pos: Pos) -> bool {
         self.refused.contains(&pos)
+    }
+
+    /// How many instructions may still be made.
+    pub(super) fn room(&self) -> u64 {
+        MAX_LOWERED_INSTS - self.made
+    }
+
+    /// Accounts for looking at `runs` stretches of memory; `false` once that was done for long
+    /// enough.
+    pub(super) fn spend(&self, runs: u64) -> bool {
+        let left = self.effort.get().saturating_sub(runs);
+        self.effort.set(left);
+        left > 0
     }
 
     /// Accounts for new instructions.
@@ -135,12 +159,13 @@ impl Context<'_> {
                         and internal DRAM has no room for a scratch location";
             return Err(("L022", Part::Whole, text.into()));
         };
-        let taken: BTreeSet<&str> = module.locations().map(|(_, l)| &*l.name).collect();
+        let all = || module.locations().map(|(_, l)| l.name.clone()).collect();
+        let taken = self.taken.get_or_insert_with(all);
         let name = loop {
-            let name = format!("dmadbg_scratch_{}", self.scratch_next);
+            let name = Name::from(format!("dmadbg_scratch_{}", self.scratch_next));
             self.scratch_next += 1;
-            if !taken.contains(&*name) {
-                break Name::from(name);
+            if !taken.contains(&name) {
+                break name;
             }
         };
         self.scratch_end = Some(end);

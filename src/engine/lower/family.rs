@@ -40,6 +40,12 @@ pub enum NoFamily {
     Unclear(String),
 }
 
+/// Whether an instruction reads a variable's address into a register: it is called a transfer,
+/// but moves no memory and is left alone.
+pub fn reads_address(inst: &Inst) -> bool {
+    inst.opcode == Opcode::ReadVarAddr && inst.outs.iter().any(|o| o.as_pattern().is_none())
+}
+
 /// The family of a transfer.
 ///
 /// # Errors
@@ -57,9 +63,6 @@ pub fn family(inst: &Inst) -> Result<Family, NoFamily> {
             ));
         }
         _ => {}
-    }
-    if inst.opcode == Opcode::ReadVarAddr && inst.outs.iter().any(|o| o.as_pattern().is_none()) {
-        return Err(NoFamily::NoRule("it reads an address into a register and moves no memory"));
     }
     let Some(dma) = inst.dma() else {
         return Err(NoFamily::Unclear("it has no keys of a transfer".into()));

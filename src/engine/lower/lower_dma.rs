@@ -165,7 +165,7 @@ impl Lower<'_> {
             impossible |= order == Order::Impossible;
             let to = now.outs.first();
             for (k, o) in now.ins.iter().enumerate() {
-                if to.is_some_and(|to| share(&self.layout, o, to)) {
+                if to.is_some_and(|to| share(cx, &self.layout, o, to)) {
                     shared.insert(k);
                 }
             }
@@ -236,8 +236,13 @@ impl Lower<'_> {
     ) -> Result<(Vec<Piece>, Order), Refusal> {
         let most = cx.opts.desc_elems(now, cx.arch);
         let uncut = |why: String| ("L024", Part::Whole, why);
-        let cut = |inst: &Inst| match cutter(&self.layout, inst, family, Some(MAX_DESCRIPTOR_PAIRS))
-        {
+        let cut = |inst: &Inst| match cutter(
+            cx,
+            &self.layout,
+            inst,
+            family,
+            Some(MAX_DESCRIPTOR_PAIRS),
+        ) {
             Some(c) => Ok(c.cut(&mut |_| most).map_err(uncut)?),
             None => Err(("L019", Part::Whole, "it has no destination".to_owned())),
         };
@@ -253,7 +258,7 @@ impl Lower<'_> {
         }
         let sources: Vec<_> = now.ins.iter().collect();
         let order = match now.outs.first() {
-            Some(out) => order(&self.layout, &sources, out, &pieces),
+            Some(out) => order(cx, &self.layout, &sources, out, &pieces),
             None => Order::Ascending,
         };
         Ok((pieces, order))
@@ -268,7 +273,7 @@ impl Lower<'_> {
         pieces: Vec<Piece>,
         order: Order,
     ) -> Row {
-        let cutter = cutter(&self.layout, now, family, Some(MAX_DESCRIPTOR_PAIRS));
+        let cutter = cutter(cx, &self.layout, now, family, Some(MAX_DESCRIPTOR_PAIRS));
         let runs = cutter.as_ref().map(|c| self.runs(c)).unwrap_or_default();
         let begins = |start: u64| runs.iter().all(|run| start.is_multiple_of(*run));
         let mut row: Row = Vec::with_capacity(pieces.len());

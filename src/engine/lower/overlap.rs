@@ -47,10 +47,21 @@ fn reach(layout: &Layout, o: &Operand) -> Option<Walk> {
     layout.of(o.as_pattern()?).ok().map(whole)
 }
 
+/// Whether two walks may share bytes.
+fn meet(cx: &Context<'_>, a: &Walk, b: &Walk) -> bool {
+    let runs = |w: &Walk| w.count().min(MAX_OVERLAP_RUNS as u64);
+    let (x, y) = (a.span(), b.span());
+    if x.0 >= y.1 || y.0 >= x.1 {
+        return false;
+    }
+    let limit = if cx.spend(runs(a) + runs(b)) { MAX_OVERLAP_RUNS } else { 0 };
+    a.overlaps(b, limit)
+}
+
 /// Whether two operands may share bytes.
-pub(super) fn share(layout: &Layout, a: &Operand, b: &Operand) -> bool {
+pub(super) fn share(cx: &Context<'_>, layout: &Layout, a: &Operand, b: &Operand) -> bool {
     match (reach(layout, a), reach(layout, b)) {
-        (Some(a), Some(b)) => a.overlaps(&b, MAX_OVERLAP_RUNS),
+        (Some(a), Some(b)) => meet(cx, &a, &b),
         // What has no place is refused elsewhere.
         _ => false,
     }
@@ -67,14 +78,20 @@ fn repeats(o: &Operand) -> bool {
         if u128::from(p.step.unsigned_abs()) < covered {
             return true;
         }
-        covered += u128::from(p.step.unsigned_abs()) * u128::from(p.num - 1);
+        covered = covered.saturating_add(u128::from(p.step.unsigned_abs()) * u128::from(p.num - 1));
     }
     false
 }
 
 /// The order in which the pieces of a transfer with these operands may run.
-pub(super) fn order(layout: &Layout, ins: &[&Operand], out: &Operand, pieces: &[Piece]) -> Order {
-    if pieces.len() < 2 || !ins.iter().any(|i| share(layout, i, out)) {
+pub(super) fn order(
+    cx: &Context<'_>,
+    layout: &Layout,
+    ins: &[&Operand],
+    out: &Operand,
+    pieces: &[Piece],
+) -> Order {
+    if pieces.len() < 2 || !ins.iter().any(|i| share(cx, layout, i, out)) {
         return Order::Ascending;
     }
     if pieces.len() > MAX_ORDERED_PIECES || !ins.iter().chain([&out]).all(|o| is_known(o)) {
@@ -96,11 +113,11 @@ pub(super) fn order(layout: &Layout, ins: &[&Operand], out: &Operand, pieces: &[
             if reader == writer {
                 continue;
             }
-            let reads_it =
-                reads[reader].iter().any(|r| r.overlaps(&writes[writer], MAX_OVERLAP_RUNS));
-            let writes_it = twice
-                && reader < writer
-                && writes[reader].overlaps(&writes[writer], MAX_OVERLAP_RUNS);
+            if !cx.spend(1) {
+                return Order::Impossible;
+            }
+            let reads_it = reads[reader].iter().any(|r| meet(cx, r, &writes[writer]));
+            let writes_it = twice && reader < writer && meet(cx, &writes[reader], &writes[writer]);
             if reads_it || writes_it {
                 ascending &= reader < writer;
                 after[reader].push(writer);

@@ -7,7 +7,7 @@
 use super::clones::{Clones, copy_to_scratch};
 use super::context::{Context, Refusal, on_chip};
 use super::cut::{Grid, take};
-use super::family::{Dynamic, Side};
+use super::family::{Dynamic, Side, reads_address};
 use super::options::Mutation;
 use super::overlap::{share, stage};
 use super::rewrite::{Names, Replacement, Scope, rewrite};
@@ -22,6 +22,10 @@ pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
     let mut queues = NewQueues::default();
     let mut out = rewrite(module, &mut |inst, scope| {
         let mut work = Peel { cx: &mut *cx, module, layout: &layout, names: &mut names };
+        if reads_address(inst) {
+            work.cx.leave(inst.pos);
+            return None;
+        }
         match work.one(inst, scope, &mut queues) {
             Ok(done) => done,
             Err(refusal) => {
@@ -107,7 +111,7 @@ impl Peel<'_, '_> {
         }
         let (mut new, mut copies) = (inst.clone(), Vec::new());
         for (k, operand) in inst.ins.iter().enumerate() {
-            if !share(self.layout, operand, out) {
+            if !share(self.cx, self.layout, operand, out) {
                 continue;
             }
             let (cx, layout) = (&mut *self.cx, self.layout);
@@ -130,10 +134,10 @@ impl Peel<'_, '_> {
         else {
             return whole();
         };
-        let row: u64 = pairs.iter().skip(1).map(|p| p.num).product();
         if total <= most || total == 0 || pairs.is_empty() {
             return whole();
         }
+        let row = total / pairs[0].num;
         // Every operand, cut at whole rows of the dynamic one. An index stands for a row.
         let list = match dynamic {
             Dynamic::Vector(_, arg) => Some(arg),

@@ -30,6 +30,8 @@ pub(super) struct Cutter<'a> {
     pub(super) out: (&'a Operand, bool),
     /// Pairs that a piece may have.
     pub(super) max_pairs: Option<usize>,
+    /// Pieces that there may be.
+    pub(super) most: u64,
 }
 
 /// Why a transfer cannot be cut; in words.
@@ -63,6 +65,14 @@ impl Cutter<'_> {
         let total = self.count().ok_or("it has more elements than can be counted")?;
         let (mut at, mut out) = (0, Vec::new());
         let grids = self.grids()?;
+        let too_many = || {
+            let text = "lowering would make more than";
+            Err(format!("{text} {MAX_LOWERED_INSTS} instructions"))
+        };
+        // The first piece may have about as many as any other: what is hopeless is not tried.
+        if total > 0 && total / cap(0).max(1) / 2 > self.most {
+            return too_many();
+        }
         while at < total {
             let most = cap(at).max(1);
             let (piece, len) = match self.family {
@@ -72,8 +82,8 @@ impl Cutter<'_> {
             };
             out.push(piece);
             at += len;
-            if out.len() as u64 > MAX_LOWERED_INSTS {
-                return Err(format!("it would be more than {MAX_LOWERED_INSTS} pieces"));
+            if out.len() as u64 > self.most {
+                return too_many();
             }
         }
         Ok(out)

@@ -72,6 +72,7 @@ pub(super) fn descriptors(cx: &Context<'_>, inst: &Inst) -> Option<u64> {
 
 /// What is cut when this transfer is cut.
 pub(super) fn cutter<'a>(
+    cx: &Context<'_>,
     layout: &Layout,
     inst: &'a Inst,
     family: Family,
@@ -86,6 +87,7 @@ pub(super) fn cutter<'a>(
         ins: all.into_iter().take(sources).collect(),
         out: (out, on_chip(layout, out)),
         max_pairs,
+        most: cx.room(),
     })
 }
 
@@ -139,12 +141,20 @@ impl Split<'_, '_> {
         let Some(pieces) = self.pieces(&inst, family, depth)? else { return Ok(None) };
         let mut insts = Vec::new();
         let sources: Vec<_> = data_ins(&inst).map(|(_, o)| o).collect();
-        let pieces = match inst.outs.first().map(|out| order(self.layout, &sources, out, &pieces)) {
+        let pieces = match inst
+            .outs
+            .first()
+            .map(|out| order(self.cx, self.layout, &sources, out, &pieces))
+        {
             Some(Order::Given(given)) => given.into_iter().map(|k| pieces[k].clone()).collect(),
             Some(Order::Impossible) => {
                 let mut new = inst.clone();
                 for (k, operand) in inst.ins.iter().enumerate() {
-                    if !inst.outs.first().is_some_and(|out| share(self.layout, operand, out)) {
+                    if !inst
+                        .outs
+                        .first()
+                        .is_some_and(|out| share(self.cx, self.layout, operand, out))
+                    {
                         continue;
                     }
                     let (cx, layout) = (&mut *self.cx, self.layout);
@@ -183,7 +193,9 @@ impl Split<'_, '_> {
         family: Family,
         depth: u64,
     ) -> Result<Option<Vec<Piece>>, Refusal> {
-        let Some(cutter) = cutter(self.layout, inst, family, None) else { return Ok(None) };
+        let Some(cutter) = cutter(self.cx, self.layout, inst, family, None) else {
+            return Ok(None);
+        };
         let count = |o: &Operand| o.as_pattern().and_then(|p| p.count());
         let total = cutter.count();
         let equal = cutter.ins.iter().all(|(o, _)| count(o) == total);

@@ -1,6 +1,7 @@
 //! One queue: the driver's software cursors and the engine's own view of both rings
 //! (`docs/rings.md`).
 
+use crate::engine::module_run::Origin;
 use crate::engine::program::{QueueDecl, QueueId, RingDecl, Start};
 use crate::udma::profile::Profile;
 use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
@@ -8,6 +9,7 @@ use crate::udma::{Desc, Dir};
 
 use super::event::Ret;
 use imbl::Vector;
+use std::sync::Arc;
 
 /// The driver's cursors of one ring, and running totals that never wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -235,6 +237,22 @@ pub struct Queue {
     pub faulted: Option<(Dir, u64)>,
     /// The sequencer whose trigger it serves.
     pub owner: Option<crate::bir::Engine>,
+    /// Of what the staged descriptors are made, Tx then Rx: runs, ascending, as far as they lie
+    /// in the ring.
+    pub origins: [Vector<StagedRun>; 2],
+}
+
+/// Descriptors of a batch that a sequencer copied into a ring in one piece.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StagedRun {
+    /// Which one since reset the first is.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// Position of the first in the batch.
+    pub skip: u64,
+    /// Of what those of the whole batch are made.
+    pub batch: Arc<[Origin]>,
 }
 
 /// Index of a direction in a pair.
@@ -274,6 +292,7 @@ impl Queue {
             stalled: None,
             faulted: None,
             owner: None,
+            origins: Default::default(),
         }
     }
 
@@ -352,6 +371,58 @@ impl Queue {
         overrun
     }
 
+    /// Remembers of what descriptors are made that were copied in, and forgets those that they
+    /// lie upon.
+    pub fn staged_from(&mut self, dir: Dir, run: StagedRun) {
+        let size = u64::from(self.sw(dir).size);
+        let end = run.first.saturating_add(run.count);
+        let runs = &mut self.origins[ix(dir)];
+        while runs.back().is_some_and(|r| r.first >= run.first) {
+            runs.pop_back();
+        }
+        runs.push_back(run);
+        while runs.front().is_some_and(|r| r.first + r.count + size <= end) {
+            runs.pop_front();
+        }
+    }
+
+    /// Of what the descriptor is made that lies in a slot; nothing where no sequencer put one
+    /// there.
+    pub fn origin(&self, dir: Dir, slot: u64) -> Option<Origin> {
+        let size = u64::from(self.sw(dir).size);
+        let runs = &self.origins[ix(dir)];
+        let newest = runs.back()?;
+        let last = (newest.first + newest.count).checked_sub(1)?;
+        if slot >= size {
+            return None;
+        }
+        // The newest that lies in this slot.
+        let k = last.checked_sub((last % size + size - slot) % size)?;
+        let at = match runs.binary_search_by_key(&k, |r| r.first) {
+            Ok(at) => at,
+            Err(at) => at.checked_sub(1)?,
+        };
+        let run = runs.get(at).filter(|r| k < r.first + r.count)?;
+        run.batch.get((run.skip + (k - run.first)) as usize).copied()
+    }
+
+    /// Every slot that holds a descriptor of a sequencer, and of what it is made; each slot once.
+    pub fn origins(&self, dir: Dir) -> impl Iterator<Item = (u64, Origin)> + '_ {
+        let size = u64::from(self.sw(dir).size).max(1);
+        let runs = &self.origins[ix(dir)];
+        let end = runs.back().map_or(0, |r| r.first + r.count);
+        let least = end.saturating_sub(size);
+        let in_run = move |r: &StagedRun| {
+            let from = r.first.max(least);
+            let (r, to) = (r.clone(), r.first + r.count);
+            (from..to).filter_map(move |k| {
+                let o = r.batch.get((r.skip + (k - r.first)) as usize)?;
+                Some((k % size, *o))
+            })
+        };
+        runs.iter().flat_map(in_run)
+    }
+
     /// The host has rung, whether or not the engine hears of it. RX is rung first and opens the
     /// batch.
     pub fn rung(&mut self, dir: Dir, count: u64) {
@@ -369,6 +440,7 @@ impl Queue {
         self.stalled = None;
         self.faulted = None;
         self.bounds.clear();
+        self.origins[ix(dir)].clear();
         // What was rung before is gone; nobody can wait for it.
         let done = self.batches;
         self.ledger = Ledger { done, ..Ledger::default() };
@@ -386,6 +458,38 @@ mod tests {
         assert_eq!(taken[31], (31, 1));
         assert_eq!(taken[32], (0, 2));
         assert_eq!((r.next_desc_idx, r.desc_ring_id), (1, 2));
+    }
+
+    #[test]
+    fn the_newest_descriptor_of_a_slot_says_of_what_it_is_made() {
+        use crate::bir::{Pos, exec::Item};
+        let id = crate::engine::program::QueueId { engine: 0, queue: 0 };
+        let ring = Some(RingDecl { base: 0, size: 32 });
+        let mut q = Queue::new(&QueueDecl {
+            id,
+            tx: ring,
+            rx: ring,
+            allocatable: false,
+            marker_area: 0,
+            first: [Start::FRESH; 2],
+        });
+        let of = |n| Origin { inst: Pos(n), item: Item(0), block: None, descriptor: Some(0) };
+        let batch: Arc<[Origin]> = (0..20).map(of).collect();
+        let run = |first, count, skip| StagedRun { first, count, skip, batch: batch.clone() };
+        assert_eq!(q.origin(Dir::Tx, 0), None);
+        q.staged_from(Dir::Tx, run(0, 20, 0));
+        q.staged_from(Dir::Tx, run(20, 12, 0));
+        q.staged_from(Dir::Tx, run(32, 8, 12));
+        let inst = |q: &Queue, slot| q.origin(Dir::Tx, slot).map(|o| o.inst.0);
+        assert_eq!(inst(&q, 7), Some(19));
+        assert_eq!(inst(&q, 8), Some(8));
+        assert_eq!(inst(&q, 31), Some(11));
+        assert_eq!(inst(&q, 32), None);
+        assert_eq!(q.origin(Dir::Rx, 0), None);
+        q.staged_from(Dir::Tx, run(40, 12, 0));
+        assert_eq!((q.origins[0].len(), inst(&q, 8), inst(&q, 0)), (3, Some(0), Some(12)));
+        q.reset(Dir::Tx);
+        assert_eq!(inst(&q, 8), None);
     }
 
     #[test]

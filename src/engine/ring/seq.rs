@@ -10,6 +10,7 @@
 use super::event::{EventKind, MarkerWord, Ret};
 use super::host::{Counts, Frame, Host, Next};
 use super::machine::Machine;
+use super::queue::{StagedRun, ix};
 use crate::bir::exec::{Choice, Why};
 use crate::bir::{Engine, Pos};
 use crate::diag::Diagnostic;
@@ -276,6 +277,12 @@ impl Machine {
         if range.is_empty() {
             return None;
         }
+        let run = StagedRun {
+            first: hw.posted + range.start,
+            count: range.end - range.start,
+            skip: range.start,
+            batch: batch.origins[ix(dir)].clone(),
+        };
         let mut bytes = Vec::with_capacity((range.end - range.start) as usize * DESC_BYTES);
         for n in range {
             let mut desc =
@@ -285,7 +292,11 @@ impl Machine {
             }
             bytes.extend(desc.to_bytes());
         }
-        Some(self.copy_in(p, batch.queue, RingType::Dir(dir), at, &bytes))
+        let done = self.copy_in(p, batch.queue, RingType::Dir(dir), at, &bytes);
+        if done.is_ok() {
+            self.queues[i].staged_from(dir, run);
+        }
+        Some(done)
     }
 
     /// Writes a resolved address into a staged descriptor.
@@ -313,7 +324,10 @@ impl Machine {
         let size = q.ring(Dir::Rx).size.max(1);
         let first = q.hw(Dir::Rx).posted.wrapping_sub(batch.rx.len() as u64) % size;
         let at = (slot + size - first) % size;
-        batch.from.get(at as usize).copied()
+        batch.origins[ix(Dir::Rx)]
+            .get(at as usize)
+            .filter(|o| o.descriptor.is_some())
+            .map(|o| o.inst)
     }
 
     /// Whether nothing of the module is left to do.

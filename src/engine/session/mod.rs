@@ -7,14 +7,17 @@
 
 mod eval;
 mod look;
+mod module;
 mod moves;
+mod passes;
 mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
-pub use look::describe_event;
+pub use look::{describe_event, inst_words};
 pub use moves::Progress;
+pub use passes::{SeqAt, counts};
 pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
@@ -65,6 +68,8 @@ pub struct Session {
     machine: Machine,
     before: Machine,
     selected: Option<QueueId>,
+    /// The stage after which the module is shown, by its place among the snapshots.
+    stage: usize,
     stops: Vec<Stop>,
     next_stop: u64,
     marks: BTreeMap<String, u64>,
@@ -85,6 +90,7 @@ impl Session {
             selected: timeline.program().queues.first().map(|q| q.id),
             before: machine.clone(),
             machine,
+            stage: 0,
             timeline,
             stops: Vec::new(),
             next_stop: 1,
@@ -232,6 +238,10 @@ impl Session {
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
+            Command::Provenance(subject) => self.provenance(subject),
+            Command::Pass(what) => self.pass(*what),
+            // Text that the caller makes, of a module that there must be.
+            Command::List(_) => self.module().map(|_| Outcome::default()),
             Command::Mark(name) => {
                 self.marks.insert(name.clone(), self.machine.n);
                 Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))

@@ -4,6 +4,7 @@
 //! Nothing is given up at the first problem: what cannot be understood is reported and left
 //! out, so that one reading names everything that is wrong.
 
+use super::names::Names;
 use super::spans::{Fault, Named, Span, Spans};
 use super::tape::Json;
 use crate::bir::{
@@ -11,7 +12,7 @@ use crate::bir::{
     StorageKind, TensorKind, Value,
 };
 use crate::limits::MAX_DIAGNOSTICS;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What decoding has at hand.
@@ -22,7 +23,7 @@ pub(super) struct Decoder {
     pub spans: Spans,
     /// Version of the module: how expressions are written.
     pub version: u32,
-    names: HashSet<Name>,
+    names: Names,
 }
 
 /// An enumeration whose values files hold by name or by number.
@@ -64,7 +65,7 @@ pub(super) fn word<T: Words>(v: Json<'_>) -> Option<T> {
 
 impl Decoder {
     pub fn new(spans: Spans) -> Decoder {
-        Decoder { faults: Vec::new(), spans, version: 2, names: HashSet::new() }
+        Decoder { faults: Vec::new(), spans, version: 2, names: Names::new() }
     }
 
     /// Reports a problem.
@@ -76,12 +77,7 @@ impl Decoder {
 
     /// A name, shared with all that are equal.
     pub fn intern(&mut self, text: &str) -> Name {
-        if let Some(n) = self.names.get(text) {
-            return n.clone();
-        }
-        let name: Name = text.into();
-        self.names.insert(name.clone());
-        name
+        self.names.get(text)
     }
 
     /// Keeps a key that is not understood.
@@ -119,6 +115,11 @@ impl Decoder {
             self.fault("B008", v.span(), format!("{what} should be a whole number"));
             return None;
         };
+        // Nearly all are short; the rest is looked at closely.
+        let short = if text.len() <= 18 { text.parse::<i64>().ok() } else { None };
+        if let Some(n) = short.and_then(|n| T::try_from(i128::from(n)).ok()) {
+            return Some(n);
+        }
         if text.contains(['.', 'e', 'E']) {
             self.fault("B008", v.span(), format!("{what} should be a whole number, not {text}"));
             return None;
@@ -150,10 +151,24 @@ impl Decoder {
         v.elements()
     }
 
+    /// What `one` makes of the elements of an array; room for just as many.
+    pub fn each<'t, T>(
+        &mut self,
+        v: Json<'t>,
+        what: &str,
+        mut one: impl FnMut(&mut Decoder, Json<'t>) -> Option<T>,
+    ) -> Vec<T> {
+        let items = self.list(v, what);
+        let mut out = Vec::with_capacity(v.elements().count());
+        for i in items {
+            out.extend(one(self, i));
+        }
+        out
+    }
+
     /// Whole numbers of an array.
     pub fn ints<T: TryFrom<i128>>(&mut self, v: Json<'_>, what: &str) -> Vec<T> {
-        let items = self.list(v, what);
-        items.filter_map(|i| self.int(i, what)).collect()
+        self.each(v, what, |d, i| d.int(i, what))
     }
 
     /// Whether it is an object; anything else is reported.
@@ -204,10 +219,7 @@ impl Decoder {
         self.version = m.version;
         match functions {
             Some(v) => {
-                for f in self.list(v, "`functions`") {
-                    let f = self.function(f);
-                    m.functions.extend(f);
-                }
+                m.functions = self.each(v, "`functions`", Decoder::function);
             }
             None => {
                 let at = Span { start: root.span().start, end: root.span().start + 1 };
@@ -215,10 +227,7 @@ impl Decoder {
             }
         }
         if let Some(v) = queues {
-            for q in self.list(v, "`queues`") {
-                let q = self.queue(q);
-                m.queues.extend(q);
-            }
+            m.queues = self.each(v, "`queues`", Decoder::queue);
         }
         m
     }
@@ -234,10 +243,7 @@ impl Decoder {
             match key.as_str().as_deref() {
                 Some("name") => f.name = self.name(v, "`name`").unwrap_or(f.name),
                 Some("allocations") => {
-                    for a in self.list(v, "`allocations`") {
-                        let a = self.allocation(a);
-                        f.allocations.extend(a);
-                    }
+                    f.allocations = self.each(v, "`allocations`", Decoder::allocation);
                 }
                 Some("blocks") => blocks = Some(v),
                 _ => self.keep(&mut f.extra, key, v),
@@ -304,10 +310,7 @@ impl Decoder {
                     }
                 }
                 Some("memorylocations") => {
-                    for l in self.list(v, "`memorylocations`") {
-                        let l = self.location(l);
-                        a.locations.extend(l);
-                    }
+                    a.locations = self.each(v, "`memorylocations`", Decoder::location);
                 }
                 _ => self.keep(&mut a.extra, key, v),
             }
@@ -409,8 +412,7 @@ impl Decoder {
             }
         }
         if let Some(v) = insts {
-            let items = self.list(v, "`instructions`");
-            b.insts = items.filter_map(|i| Some(Arc::new(self.inst(i)?))).collect();
+            b.insts = self.each(v, "`instructions`", |d, i| Some(Arc::new(d.inst(i)?)));
         }
         Some(b)
     }

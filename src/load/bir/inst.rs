@@ -349,12 +349,12 @@ impl Decoder {
     }
 
     fn operands(&mut self, v: Json<'_>, strict: bool, part: fn(u32) -> Part) -> Vec<Operand> {
-        let mut out = Vec::new();
-        for (n, v) in self.list(v, "operands").enumerate() {
-            self.spans.operand(part(n as u32), v.span());
-            out.push(self.operand(v, strict));
-        }
-        out
+        let mut n = 0;
+        self.each(v, "operands", |d, v| {
+            d.spans.operand(part(n), v.span());
+            n += 1;
+            Some(d.operand(v, strict))
+        })
     }
 
     fn block_names(&mut self, v: Json<'_>) -> Vec<Name> {
@@ -362,13 +362,11 @@ impl Decoder {
             // Files of early 2025 hold a single name.
             return vec![self.intern(&one)];
         }
-        let items = self.list(v, "`dma_blocks`");
-        items.filter_map(|n| self.name(n, "a block's name")).collect()
+        self.each(v, "`dma_blocks`", |d, n| d.name(n, "a block's name"))
     }
 
     fn floats(&mut self, v: Json<'_>) -> Vec<f32> {
-        let items = self.list(v, "`constants`");
-        items.filter_map(|n| self.float(n)).collect()
+        self.each(v, "`constants`", Decoder::float)
     }
 
     fn float(&mut self, v: Json<'_>) -> Option<f32> {
@@ -387,8 +385,7 @@ impl Decoder {
     }
 
     fn deps(&mut self, v: Json<'_>) -> Vec<Dep> {
-        let items = self.list(v, "dependencies");
-        items.filter_map(|d| self.dep(d)).collect()
+        self.each(v, "dependencies", Decoder::dep)
     }
 
     fn dep(&mut self, v: Json<'_>) -> Option<Dep> {
@@ -418,22 +415,21 @@ impl Decoder {
         if !self.object(v, "`sync_info`") {
             return;
         }
+        let mut rest = false;
         for (key, v) in v.members() {
             match key.as_str().as_deref() {
                 Some("on_wait") => {
                     self.spans.key(Key::OnWait, v.span());
-                    let items = self.list(v, "`on_wait`");
-                    i.waits = items.filter_map(|w| self.wait(w)).collect();
+                    i.waits = self.each(v, "`on_wait`", Decoder::wait);
                 }
                 Some("on_update") => {
                     self.spans.key(Key::OnUpdate, v.span());
-                    let items = self.list(v, "`on_update`");
-                    i.updates = items.filter_map(|u| self.update(u)).collect();
+                    i.updates = self.each(v, "`on_update`", Decoder::update);
                 }
-                _ => {}
+                _ => rest = true,
             }
         }
-        if let Some(rest) = self.rest(v, &["on_wait", "on_update"]) {
+        if rest && let Some(rest) = self.rest(v, &["on_wait", "on_update"]) {
             self.stow(&mut i.extra, "sync_info", rest);
         }
     }
@@ -481,7 +477,7 @@ impl Decoder {
             self.fault("B008", v.span(), why);
             return None;
         };
-        Some((self.int(id, "`id`")?, self.int(amount, &format!("`{value}`"))?))
+        Some((self.int(id, "`id`")?, self.int(amount, value)?))
     }
 
     fn debug(&mut self, v: Json<'_>) -> Option<Debug> {

@@ -1,7 +1,7 @@
 //! JSON text out: strings, a value on one line, and a tree with as many lines as it needs.
 
 use super::tape::{Json, Kind};
-use crate::bir::Value;
+use crate::bir::{Name, Value};
 use std::fmt::Write as _;
 
 /// Longest value that is written on one line although it could take several.
@@ -11,19 +11,26 @@ const INLINE: usize = 120;
 /// characters.
 pub fn quote(text: &str, out: &mut String) {
     out.push('"');
-    for c in text.chars() {
+    let mut plain = 0;
+    for (at, c) in text.char_indices() {
+        let odd = c.is_control() || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+        if !odd {
+            continue;
+        }
+        out.push_str(text.get(plain..at).unwrap_or_default());
+        plain = at + c.len_utf8();
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+            c => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
-            c => out.push(c),
         }
     }
+    out.push_str(text.get(plain..).unwrap_or_default());
     out.push('"');
 }
 
@@ -53,88 +60,163 @@ pub fn inline(v: Json<'_>, out: &mut String) {
     }
 }
 
+/// A tree that is written: names and kept values are borrowed from where they are.
+pub enum Tree<'m> {
+    /// A number, as it will be spelled.
+    Num(String),
+    /// A whole number.
+    Int(i128),
+    /// `true`, `false`.
+    Flag(bool),
+    /// A string.
+    Text(&'m str),
+    /// An array.
+    Arr(Vec<Tree<'m>>),
+    /// An object.
+    Obj(Vec<(&'m str, Tree<'m>)>),
+    /// A value that was kept.
+    Kept(&'m Value),
+}
+
+impl<'m> Tree<'m> {
+    /// One level of a kept value; all else as it is.
+    fn opened(&self) -> Opened<'_, 'm> {
+        match self {
+            Tree::Kept(Value::Arr(items)) => Opened::Kept(items),
+            Tree::Kept(Value::Obj(members)) => Opened::KeptObj(members),
+            Tree::Arr(items) => Opened::Arr(items),
+            Tree::Obj(members) => Opened::Obj(members),
+            other => Opened::Leaf(other),
+        }
+    }
+}
+
+enum Opened<'a, 'm> {
+    Leaf(&'a Tree<'m>),
+    Arr(&'a [Tree<'m>]),
+    Obj(&'a [(&'m str, Tree<'m>)]),
+    Kept(&'m [Value]),
+    KeptObj(&'m [(Name, Value)]),
+}
+
 /// A tree as text, a line for whatever is too long for one.
-pub fn pretty(v: &Value) -> String {
+pub fn pretty(v: &Tree<'_>) -> String {
     let mut out = String::new();
     tree(v, 0, &mut out);
     out.push('\n');
     out
 }
 
-fn tree(v: &Value, depth: usize, out: &mut String) {
-    if width(v, INLINE).is_some() {
-        return flat(v, out);
+fn tree(v: &Tree<'_>, depth: usize, out: &mut String) {
+    let from = out.len();
+    if flat(v, from + INLINE, out) {
+        return;
     }
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n(' ', depth));
+    out.truncate(from);
+    let mut inside = Lines { out, depth: depth + 1, first: true };
+    match v.opened() {
+        Opened::Leaf(_) => {
+            flat(v, usize::MAX, out);
+            return;
+        }
+        Opened::Arr(items) => {
+            inside.out.push('[');
+            items.iter().for_each(|v| inside.line(None, v));
+        }
+        Opened::Kept(items) => {
+            inside.out.push('[');
+            items.iter().for_each(|v| inside.line(None, &Tree::Kept(v)));
+        }
+        Opened::Obj(members) => {
+            inside.out.push('{');
+            members.iter().for_each(|(k, v)| inside.line(Some(k), v));
+        }
+        Opened::KeptObj(members) => {
+            inside.out.push('{');
+            members.iter().for_each(|(k, v)| inside.line(Some(k), &Tree::Kept(v)));
+        }
+    }
+    out.push('\n');
+    out.extend(std::iter::repeat_n(' ', depth));
+    let array = matches!(v.opened(), Opened::Arr(_) | Opened::Kept(_));
+    out.push(if array { ']' } else { '}' });
+}
+
+struct Lines<'o> {
+    out: &'o mut String,
+    depth: usize,
+    first: bool,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, key: Option<&str>, v: &Tree<'_>) {
+        self.out.push_str(if self.first { "\n" } else { ",\n" });
+        self.first = false;
+        self.out.extend(std::iter::repeat_n(' ', self.depth));
+        if let Some(key) = key {
+            quote(key, self.out);
+            self.out.push_str(": ");
+        }
+        tree(v, self.depth, self.out);
+    }
+}
+
+/// Writes a value on one line; gives up, with something written, where `out` would become
+/// longer than `most`.
+fn flat(v: &Tree<'_>, most: usize, out: &mut String) -> bool {
+    let comma = |n: usize| if n > 0 { ", " } else { "" };
+    let member = |n: usize, key: &str, v: &Tree<'_>, out: &mut String| {
+        out.push_str(comma(n));
+        quote(key, out);
+        out.push_str(": ");
+        flat(v, most, out)
     };
-    match v {
-        Value::Arr(items) => {
+    let item = |n: usize, v: &Tree<'_>, out: &mut String| {
+        out.push_str(comma(n));
+        flat(v, most, out)
+    };
+    let whole = match v.opened() {
+        Opened::Arr(items) => {
             out.push('[');
-            for (n, v) in items.iter().enumerate() {
-                out.push_str(if n > 0 { "," } else { "" });
-                line(out, depth + 1);
-                tree(v, depth + 1, out);
-            }
-            line(out, depth);
+            let whole = items.iter().enumerate().all(|(n, v)| item(n, v, out));
             out.push(']');
+            whole
         }
-        Value::Obj(members) => {
-            out.push('{');
-            for (n, (key, v)) in members.iter().enumerate() {
-                out.push_str(if n > 0 { "," } else { "" });
-                line(out, depth + 1);
-                quote(key, out);
-                out.push_str(": ");
-                tree(v, depth + 1, out);
-            }
-            line(out, depth);
-            out.push('}');
-        }
-        _ => flat(v, out),
-    }
-}
-
-/// A value on one line.
-pub fn flat(v: &Value, out: &mut String) {
-    match v {
-        Value::Null => out.push_str("null"),
-        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-        Value::Num(n) => out.push_str(n),
-        Value::Str(s) => quote(s, out),
-        Value::Arr(items) => {
+        Opened::Kept(items) => {
             out.push('[');
-            for (n, v) in items.iter().enumerate() {
-                out.push_str(if n > 0 { ", " } else { "" });
-                flat(v, out);
-            }
+            let whole = items.iter().enumerate().all(|(n, v)| item(n, &Tree::Kept(v), out));
             out.push(']');
+            whole
         }
-        Value::Obj(members) => {
+        Opened::Obj(members) => {
             out.push('{');
-            for (n, (key, v)) in members.iter().enumerate() {
-                out.push_str(if n > 0 { ", " } else { "" });
-                quote(key, out);
-                out.push_str(": ");
-                flat(v, out);
-            }
+            let whole = members.iter().enumerate().all(|(n, (k, v))| member(n, k, v, out));
             out.push('}');
+            whole
         }
-    }
-}
-
-/// What is left of `budget` after writing it on one line.
-fn width(v: &Value, budget: usize) -> Option<usize> {
-    match v {
-        Value::Null | Value::Bool(_) => budget.checked_sub(5),
-        Value::Num(n) => budget.checked_sub(n.len()),
-        Value::Str(s) => budget.checked_sub(s.len() + 2),
-        Value::Arr(items) => {
-            items.iter().try_fold(budget.checked_sub(2)?, |b, v| width(v, b.checked_sub(2)?))
+        Opened::KeptObj(members) => {
+            out.push('{');
+            let mut all = members.iter().enumerate();
+            let whole = all.all(|(n, (k, v))| member(n, k, &Tree::Kept(v), out));
+            out.push('}');
+            whole
         }
-        Value::Obj(members) => members
-            .iter()
-            .try_fold(budget.checked_sub(2)?, |b, (k, v)| width(v, b.checked_sub(k.len() + 6)?)),
-    }
+        Opened::Leaf(leaf) => {
+            match leaf {
+                Tree::Num(n) => out.push_str(n),
+                Tree::Int(n) => {
+                    let _ = write!(out, "{n}");
+                }
+                Tree::Flag(b) | Tree::Kept(Value::Bool(b)) => {
+                    out.push_str(if *b { "true" } else { "false" });
+                }
+                Tree::Text(s) => quote(s, out),
+                Tree::Kept(Value::Num(n)) => out.push_str(n),
+                Tree::Kept(Value::Str(s)) => quote(s, out),
+                _ => out.push_str("null"),
+            }
+            true
+        }
+    };
+    whole && out.len() <= most
 }

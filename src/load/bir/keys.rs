@@ -13,10 +13,46 @@ macro_rules! keys {
         impl Key {
             /// By its text.
             pub fn of(text: &str) -> Key {
-                match text { $($text => Key::$variant,)* _ => Key::Unknown }
+                let mut at = place(text.as_bytes());
+                loop {
+                    match TABLE[at % TABLE.len()] {
+                        Some((known, key)) if known == text => return key,
+                        Some(_) => at += 1,
+                        None => return Key::Unknown,
+                    }
+                }
             }
         }
+
+        /// Each key where its text says, or at the next free place.
+        static TABLE: [Option<(&str, Key)>; PLACES] = {
+            let all = [$(($text, Key::$variant),)*];
+            let mut table = [None; PLACES];
+            let mut n = 0;
+            while n < all.len() {
+                let mut at = place(all[n].0.as_bytes());
+                while table[at % PLACES].is_some() {
+                    at += 1;
+                }
+                table[at % PLACES] = Some(all[n]);
+                n += 1;
+            }
+            table
+        };
     };
+}
+
+/// Places of the table: several for each key, so that the first look mostly tells.
+const PLACES: usize = 256;
+
+/// Where a text is looked for.
+const fn place(text: &[u8]) -> usize {
+    let n = text.len();
+    if n == 0 {
+        return 0;
+    }
+    let (first, middle, last) = (text[0] as usize, text[n / 2] as usize, text[n - 1] as usize);
+    (n * 7 + first * 31 + middle * 13 + last * 3) % PLACES
 }
 
 keys! {

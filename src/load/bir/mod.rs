@@ -1,6 +1,6 @@
 //! Modules of the compiler's IR, as JSON and as `.bir` text, in and out.
 //!
-//! [`tape`] indexes JSON, [`decode`] (with `inst` and `operand`) makes a module of the index,
+//! [`tape`] indexes JSON, `decode` (with `inst` and `operand`) makes a module of the index,
 //! [`resolve`] looks up its names; [`spans`] remembers where everything stands. What the keys
 //! mean is in `docs/bir.md`, the text form in `docs/bir-text.md`.
 
@@ -13,6 +13,7 @@ mod inst;
 mod json;
 mod keys;
 mod lex;
+mod names;
 mod operand;
 mod parse;
 mod print;
@@ -26,7 +27,6 @@ use crate::diag::{Diagnostic, Severity};
 use decode::Decoder;
 use print::Printer;
 use spans::{Fault, Lines, Origin};
-use std::collections::HashMap;
 use tape::{Json, Tape};
 
 pub use parse::HEADER;
@@ -122,7 +122,7 @@ pub fn text_to_json(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse::parse(text).map_err(|f| said(&origin, f))?;
     origin.map = Some(parsed.map);
     let tape = Tape::read(parsed.json.as_bytes()).map_err(|f| said(&origin, f))?;
-    Ok(json::pretty(&tape.root().to_value()))
+    Ok(json::pretty(&json::Tree::Kept(&tape.root().to_value())))
 }
 
 /// A module as JSON: names rather than numbers, defaults left out, unknown keys kept.
@@ -150,20 +150,10 @@ pub fn write_text(module: &Module) -> Printed {
     };
     let mut printer = Printer::new();
     printer.file(tape.root(), None);
-    // Decoding counts instructions in the order in which a module visits them.
-    let mut decoder = Decoder::new(Spans::new(Origin::default(), tape.root().span()));
-    decoder.module(tape.root());
-    let lines: HashMap<u32, usize> = printer.insts.into_iter().collect();
-    let mut shown = Vec::new();
-    let mut n = 0;
-    module.visit(&mut |i| {
-        let at = decoder.spans.json_start(Pos(n));
-        n += 1;
-        if let Some(line) = at.and_then(|at| lines.get(&at)) {
-            shown.push((*line, i.pos));
-        }
-    });
-    shown.sort_by_key(|(line, _)| *line);
+    // Instructions are printed in the order in which a module visits them.
+    let mut lines = printer.insts.into_iter();
+    let mut shown = Vec::with_capacity(lines.len());
+    module.visit(&mut |i| shown.extend(lines.next().map(|line| (line, i.pos))));
     Printed { text: printer.out, lines: shown }
 }
 

@@ -244,7 +244,7 @@ impl Decoder {
             self.fault("B014", ap.span(), "`ap` should be an array of steps and counts");
             return Vec::new();
         }
-        let mut pairs = Vec::new();
+        let mut pairs = Vec::with_capacity(ap.elements().count());
         for p in ap.elements() {
             let mut parts = p.elements();
             let (step, num) = match (parts.next(), parts.next(), parts.next()) {
@@ -326,16 +326,14 @@ impl Decoder {
                     let why = "`actual_ap` differs from `ap`: what that means is not public";
                     self.fault("B013", v.span(), why);
                 }
-                Some("indirect_dim") => {
-                    let outermost = matches!(v.as_str().as_deref(), Some("W")) || v.raw() == "0";
-                    let index = v_has_index(&terms);
-                    if !outermost && index {
-                        let why = "an index along another dimension than W";
-                        self.fault("B013", v.span(), why);
-                    }
-                }
                 _ => {}
             }
+        }
+        let along = v.get("indirect_dim").filter(|d| !d.is_null());
+        if let Some(d) = along.filter(|d| d.as_str().as_deref() != Some("W") && d.raw() != "0")
+            && terms.iter().any(|(e, _)| !e.indices().is_empty())
+        {
+            self.fault("B013", d.span(), "an index along another dimension than W");
         }
         if let Some(rest) = self.rest(v, &KNOWN) {
             self.stow(extra, "dynamic_ap_info", rest);
@@ -511,7 +509,3 @@ const PATTERN_KEYS: [&str; 11] = [
     "reference",
     "kind",
 ];
-
-fn v_has_index(terms: &[(Expr, i64)]) -> bool {
-    terms.iter().any(|(e, _)| !e.indices().is_empty())
-}

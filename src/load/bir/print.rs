@@ -4,6 +4,7 @@
 
 use super::json::{inline, quote};
 use super::tape::{Json, Kind};
+use crate::bir::Opcode;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -81,15 +82,17 @@ fn whole(v: Json<'_>) -> Option<&str> {
 pub(super) struct Printer {
     /// The text.
     pub out: String,
-    /// Where the JSON of an instruction begins, and its line, from 1.
-    pub insts: Vec<(u32, usize)>,
+    /// Lines, from 1, on which instructions begin; without what an opaque one holds.
+    pub insts: Vec<usize>,
+    /// Opaque instructions around.
+    opaque: usize,
     line: usize,
     depth: usize,
 }
 
 impl Printer {
     pub fn new() -> Printer {
-        Printer { out: String::new(), insts: Vec::new(), line: 1, depth: 0 }
+        Printer { out: String::new(), insts: Vec::new(), opaque: 0, line: 1, depth: 0 }
     }
 
     fn end(&mut self) {
@@ -291,7 +294,9 @@ impl Printer {
 
     fn inst(&mut self, v: Json<'_>) {
         let mut m = Members::of(v);
-        self.insts.push((v.span().start, self.line));
+        if self.opaque == 0 {
+            self.insts.push(self.line);
+        }
         self.begin("");
         if let Some(name) = m.take_text("name") {
             self.out.push('%');
@@ -341,7 +346,11 @@ impl Printer {
             self.debug(d);
         }
         if blocks.is_some() {
+            let known = opcode.and_then(Json::as_str).map(|o| Opcode::by_name(&o));
+            let opaque = usize::from(!known.is_some_and(|o| o.is_container()));
+            self.opaque += opaque;
             self.braces(|p| p.blocks(blocks));
+            self.opaque -= opaque;
         }
         self.end();
     }

@@ -1,6 +1,7 @@
 //! Whether every name in a module names something, and no name two things of one kind
 //! (`docs/bir.md`, "Names"). Names of instructions may repeat.
 
+use super::names::Quick;
 use super::spans::{Named, Spans};
 use crate::bir::{
     At, Block, Body, Expr, Finding, Function, Inst, Module, Name, Operand, OperandKind, Part,
@@ -48,7 +49,7 @@ pub fn unresolved(module: &Module) -> Vec<Finding> {
         names,
         axes: Vec::new(),
         fired: HashMap::new(),
-        targets: HashSet::new(),
+        targets: HashSet::default(),
         out: Vec::new(),
     };
     for f in &module.functions {
@@ -81,12 +82,12 @@ fn insts_of<'m>(b: &'m Block, f: &mut dyn FnMut(&'m Inst)) {
 
 #[derive(Default)]
 struct Names<'m> {
-    locations: HashSet<&'m str>,
+    locations: HashSet<&'m str, Quick>,
     /// Sets, and how many locations each has.
-    sets: HashMap<&'m str, usize>,
-    registers: HashSet<&'m str>,
-    queues: HashMap<&'m str, HashSet<&'m str>>,
-    insts: HashSet<&'m str>,
+    sets: HashMap<&'m str, usize, Quick>,
+    registers: HashSet<&'m str, Quick>,
+    queues: HashMap<&'m str, HashSet<&'m str, Quick>, Quick>,
+    insts: HashSet<&'m str, Quick>,
 }
 
 struct Checker<'m> {
@@ -96,7 +97,7 @@ struct Checker<'m> {
     /// Axes that all triggers of a block have around them, by queue and block.
     fired: HashMap<(&'m str, &'m str), Vec<&'m str>>,
     /// Blocks of the function.
-    targets: HashSet<&'m str>,
+    targets: HashSet<&'m str, Quick>,
     out: Vec<Finding>,
 }
 

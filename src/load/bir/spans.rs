@@ -61,9 +61,24 @@ pub struct Lines {
 impl Lines {
     /// Of a text. Bytes that are no UTF-8 count as one character each.
     pub fn of(bytes: &[u8]) -> Lines {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGH: u64 = 0x8080_8080_8080_8080;
         let mut starts = vec![0];
-        let newline = |(i, b): (usize, &u8)| (*b == b'\n').then_some(i as u32 + 1);
-        starts.extend(bytes.iter().enumerate().filter_map(newline));
+        let mut chunks = bytes.chunks_exact(8);
+        let mut at = 0u32;
+        for c in &mut chunks {
+            let x = c.first_chunk::<8>().map_or(0, |c| u64::from_le_bytes(*c));
+            let x = x ^ (ONES * u64::from(b'\n'));
+            // The high bit of each byte that is a line end, exactly.
+            let mut ends = !(((x & !HIGH).wrapping_add(!HIGH)) | x | !HIGH);
+            while ends != 0 {
+                starts.push(at + ends.trailing_zeros() / 8 + 1);
+                ends &= ends - 1;
+            }
+            at += 8;
+        }
+        let rest = chunks.remainder().iter().enumerate();
+        starts.extend(rest.filter(|(_, b)| **b == b'\n').map(|(n, _)| at + n as u32 + 1));
         let inner = if bytes.is_ascii() {
             Vec::new()
         } else {
@@ -273,11 +288,6 @@ impl Spans {
     /// Line, column, width and offset of something.
     pub fn place(&self, at: &At) -> Place {
         self.origin.place(self.span(at))
-    }
-
-    /// Where an instruction begins in the JSON that was decoded.
-    pub(super) fn json_start(&self, pos: Pos) -> Option<u32> {
-        self.insts.get(pos.0 as usize).map(|i| i.whole.start)
     }
 
     /// All of an instruction, in bytes of the file.

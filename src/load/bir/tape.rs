@@ -350,7 +350,7 @@ impl Reader<'_> {
         let key = Span { start: start as u32, end: self.i as u32 };
         if let Some(frame) = self.stack.last_mut() {
             let before = &self.b[frame.key.range()];
-            frame.mixed |= kind == Kind::Escaped || before >= &self.b[key.range()];
+            frame.mixed |= kind == Kind::Escaped || !ascends(before, &self.b[key.range()]);
             frame.key = key;
         }
         self.space();
@@ -533,6 +533,15 @@ impl Reader<'_> {
         let width =
             self.text.get(self.i..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8);
         Fault::new("B001", self.span(width), format!("{wanted} should stand here{found}"))
+    }
+}
+
+/// Whether the first of two keys in quotes (or none) comes before the second.
+fn ascends(a: &[u8], b: &[u8]) -> bool {
+    match (a, b) {
+        // Most differ in their first letter.
+        ([_, x, _, ..], [_, y, _, ..]) if x != y => x < y,
+        _ => a < b,
     }
 }
 

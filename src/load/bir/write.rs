@@ -1,80 +1,97 @@
 //! A module as JSON: names rather than numbers, defaults left out, unknown keys kept. Reading
 //! it gives the same module (`docs/bir.md`, "Writing").
 
+use super::json::Tree;
 use crate::bir::{
-    AluOp, Block, Body, Dep, DgeType, Expr, Extra, Form, Inst, Mode, Module, Name, Operand,
-    OperandKind, Pattern, QosClass, Reference, StorageKind, TransposeOp, Value,
+    Allocation, AluOp, Block, Body, Dep, DgeType, Expr, Extra, Form, Inst, Location, Mode, Module,
+    Name, Operand, OperandKind, Pattern, QosClass, Reference, StorageKind, TransposeOp, Value,
 };
-use std::collections::BTreeMap;
 
-/// An object that is being made; keys come out in alphabetical order.
-struct Object(BTreeMap<Name, Value>);
+/// An object that is being made.
+struct Object<'m>(Vec<(&'m str, Tree<'m>)>);
 
-impl Object {
+impl<'m> Object<'m> {
+    fn new() -> Object<'m> {
+        Object(Vec::with_capacity(12))
+    }
+
     /// With the keys that were kept.
-    fn of(extra: &Extra) -> Object {
-        Object(extra.iter().cloned().collect())
+    fn of(extra: &'m Extra) -> Object<'m> {
+        let mut o = Object::new();
+        o.0.extend(extra.iter().map(|(k, v)| (&**k, Tree::Kept(v))));
+        o
     }
 
     /// Sets a key. What was kept of it goes first: rests of objects are united, and a value that
     /// was not understood stays as it was.
-    fn put(&mut self, key: &str, value: Value) -> &mut Object {
-        match (self.0.remove(key), value) {
-            (Some(Value::Obj(mut kept)), Value::Obj(new)) => {
-                kept.extend(new);
-                kept.sort_by(|a, b| a.0.cmp(&b.0));
-                self.0.insert(key.into(), Value::Obj(kept));
+    fn put(&mut self, key: &'m str, value: Tree<'m>) -> &mut Object<'m> {
+        match (self.0.iter_mut().find(|(k, _)| *k == key), value) {
+            (Some((_, kept)), Tree::Obj(mut new)) => {
+                if let Tree::Kept(Value::Obj(rest)) = kept {
+                    new.extend(rest.iter().map(|(k, v)| (&**k, Tree::Kept(v))));
+                    *kept = sorted(new);
+                }
             }
-            (Some(kept), _) => {
-                self.0.insert(key.into(), kept);
-            }
-            (None, value) => {
-                self.0.insert(key.into(), value);
-            }
+            (Some(_), _) => {}
+            (None, value) => self.0.push((key, value)),
         }
         self
     }
 
-    fn put_if(&mut self, wanted: bool, key: &str, value: impl FnOnce() -> Value) -> &mut Object {
+    fn put_if(
+        &mut self,
+        wanted: bool,
+        key: &'m str,
+        value: impl FnOnce() -> Tree<'m>,
+    ) -> &mut Object<'m> {
         if wanted {
             self.put(key, value());
         }
         self
     }
 
-    fn name(&mut self, key: &str, name: Option<&Name>) -> &mut Object {
-        self.put_if(name.is_some(), key, || Value::Str(name.cloned().unwrap_or_else(|| "".into())))
+    fn name(&mut self, key: &'m str, name: Option<&'m Name>) -> &mut Object<'m> {
+        if let Some(name) = name {
+            self.put(key, Tree::Text(name));
+        }
+        self
     }
 
-    fn done(self) -> Value {
-        Value::Obj(self.0.into_iter().collect())
+    fn done(self) -> Tree<'m> {
+        sorted(self.0)
     }
 }
 
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    let mut o = Object(BTreeMap::new());
-    for (key, value) in members {
-        o.put(key, value);
-    }
-    o.done()
+/// Keys in alphabetical order.
+fn sorted<'m>(mut members: Vec<(&'m str, Tree<'m>)>) -> Tree<'m> {
+    members.sort_by(|a, b| a.0.cmp(b.0));
+    Tree::Obj(members)
 }
 
-fn list<T>(items: impl IntoIterator<Item = T>, one: impl FnMut(T) -> Value) -> Value {
-    Value::Arr(items.into_iter().map(one).collect())
+fn object<'m, const N: usize>(members: [(&'m str, Tree<'m>); N]) -> Tree<'m> {
+    sorted(members.into())
 }
 
-fn ints(items: &[u64]) -> Value {
-    list(items, |n| Value::int(*n))
+fn list<'m, T>(items: impl IntoIterator<Item = T>, one: impl FnMut(T) -> Tree<'m>) -> Tree<'m> {
+    Tree::Arr(items.into_iter().map(one).collect())
 }
 
-fn text(s: &str) -> Value {
-    Value::str(s)
+fn int<'m>(n: impl Into<i128>) -> Tree<'m> {
+    Tree::Int(n.into())
+}
+
+fn ints<'m>(items: &[u64]) -> Tree<'m> {
+    list(items, |n| int(*n))
+}
+
+fn text(s: &str) -> Tree<'_> {
+    Tree::Text(s)
 }
 
 /// The whole module.
-pub(super) fn module(m: &Module) -> Value {
+pub(super) fn module(m: &Module) -> Tree<'_> {
     let mut o = Object::of(&m.extra);
-    o.put("version", Value::int(m.version));
+    o.put("version", int(m.version));
     if let Some(arch) = m.arch {
         o.put("arch", text(arch.name()));
     }
@@ -82,7 +99,7 @@ pub(super) fn module(m: &Module) -> Value {
         "functions",
         list(&m.functions, |f| {
             let mut o = Object::of(&f.extra);
-            o.put_if(!f.name.is_empty(), "name", || Value::Str(f.name.clone()));
+            o.put_if(!f.name.is_empty(), "name", || text(&f.name));
             o.put("allocations", list(&f.allocations, allocation));
             o.put("blocks", list(&f.blocks, block));
             o.done()
@@ -91,7 +108,7 @@ pub(super) fn module(m: &Module) -> Value {
     o.put_if(!m.queues.is_empty(), "queues", || {
         list(&m.queues, |q| {
             let mut o = Object::of(&q.extra);
-            o.put("name", Value::Str(q.name.clone()));
+            o.put("name", text(&q.name));
             o.put("blocks", list(&q.blocks, block));
             o.done()
         })
@@ -99,14 +116,14 @@ pub(super) fn module(m: &Module) -> Value {
     o.done()
 }
 
-fn allocation(a: &crate::bir::Allocation) -> Value {
+fn allocation(a: &Allocation) -> Tree<'_> {
     let mut o = Object::of(&a.extra);
     let kind = match &a.storage {
         StorageKind::Memory => "memory_location_set",
         StorageKind::Register => "register",
         StorageKind::Other(name) => name,
     };
-    o.put("Skind", text(kind)).put("name", Value::Str(a.name.clone()));
+    o.put("Skind", text(kind)).put("name", text(&a.name));
     if let Some(dtype) = a.dtype {
         o.put("dtype", text(dtype.name()));
     }
@@ -118,33 +135,33 @@ fn allocation(a: &crate::bir::Allocation) -> Value {
     o.done()
 }
 
-fn location(l: &crate::bir::Location) -> Value {
+fn location(l: &Location) -> Tree<'_> {
     let mut o = Object::of(&l.extra);
     o.put("Skind", text("memory_location"));
-    o.put("name", Value::Str(l.name.clone()));
+    o.put("name", text(&l.name));
     o.put("type", text(l.space.name()));
-    o.put("addr", Value::int(l.addr));
+    o.put("addr", int(l.addr));
     o.put("dims", ints(&l.dims));
-    o.put_if(l.base != 0, "base", || Value::int(l.base));
+    o.put_if(l.base != 0, "base", || int(l.base));
     if let Some(bank) = l.bank {
-        o.put("bank", Value::int(bank));
+        o.put("bank", int(bank));
     }
     if let Some(id) = l.tensor_id {
-        o.put("tensor_id", Value::int(id));
+        o.put("tensor_id", int(id));
     }
     o.done()
 }
 
-fn block(b: &Block) -> Value {
+fn block(b: &Block) -> Tree<'_> {
     let mut o = Object::of(&b.extra);
     o.name("name", b.name.as_ref());
     o.put("instructions", list(&b.insts, |i| inst(i)));
     o.done()
 }
 
-fn inst(i: &Inst) -> Value {
+fn inst(i: &Inst) -> Tree<'_> {
     let mut o = Object::of(&i.extra);
-    o.put_if(!i.name.is_empty(), "name", || Value::Str(i.name.clone()));
+    o.put_if(!i.name.is_empty(), "name", || text(&i.name));
     o.put("opcode", text(i.opcode.name()));
     o.put("engine", text(i.engine.name()));
     // Loops have no operands, and real files leave the lists out.
@@ -160,7 +177,7 @@ fn inst(i: &Inst) -> Value {
         let mut debug = Object::of(&d.extra);
         debug.name("filename", d.filename.as_ref()).name("op_name", d.op_name.as_ref());
         if let Some(line) = d.lineno {
-            debug.put("lineno", Value::int(line));
+            debug.put("lineno", int(line));
         }
         o.put("debug", debug.done());
     }
@@ -168,24 +185,24 @@ fn inst(i: &Inst) -> Value {
     o.done()
 }
 
-fn dependency(d: &Dep) -> Value {
-    Value::Arr(vec![Value::Str(d.name.clone()), text(d.kind.name())])
+fn dependency(d: &Dep) -> Tree<'_> {
+    Tree::Arr(vec![text(&d.name), text(d.kind.name())])
 }
 
-fn sync(i: &Inst, o: &mut Object) {
-    let mut sync = Object(BTreeMap::new());
+fn sync<'m>(i: &'m Inst, o: &mut Object<'m>) {
+    let mut sync = Object::new();
     sync.put_if(!i.waits.is_empty(), "on_wait", || {
         list(&i.waits, |w| {
             let mut o = Object::of(&w.extra);
             o.name("from", w.from.as_ref());
-            o.put("id", Value::int(w.id)).put("wait_value", Value::int(w.value));
+            o.put("id", int(w.id)).put("wait_value", int(w.value));
             o.done()
         })
     });
     sync.put_if(!i.updates.is_empty(), "on_update", || {
         list(&i.updates, |u| {
             let mut o = Object::of(&u.extra);
-            o.put("id", Value::int(u.id)).put("update_value", Value::int(u.value));
+            o.put("id", int(u.id)).put("update_value", int(u.value));
             o.done()
         })
     });
@@ -194,16 +211,16 @@ fn sync(i: &Inst, o: &mut Object) {
     }
 }
 
-fn floats(constants: &[f32]) -> Value {
+fn floats(constants: &[f32]) -> Tree<'_> {
     list(constants, |c| match c {
         c if c.is_nan() => text("nan"),
         c if c.is_infinite() => text(if *c > 0.0 { "inf" } else { "-inf" }),
-        c => Value::Num(format!("{c:?}").into()),
+        c => Tree::Num(format!("{c:?}")),
     })
 }
 
-fn body(i: &Inst, o: &mut Object) {
-    let flag = |b: bool| move || Value::Bool(b);
+fn body<'m>(i: &'m Inst, o: &mut Object<'m>) {
+    let flag = |b: bool| move || Tree::Flag(b);
     match &i.body {
         Body::None => {}
         Body::Dma(d) => {
@@ -224,13 +241,13 @@ fn body(i: &Inst, o: &mut Object) {
         }
         Body::Trigger(t) => {
             o.name("queue", t.queue.as_ref());
-            o.put("dma_blocks", list(&t.dma_blocks, |n| Value::Str(n.clone())));
+            o.put("dma_blocks", list(&t.dma_blocks, |n| text(n)));
             o.put_if(t.dge != DgeType::Unassigned, "dge_type", || text(t.dge.name()));
             o.put_if(t.qos != QosClass::Unassigned, "dma_qos", || text(t.qos.name()));
         }
         Body::DmaBlock(b) => {
             if let Some(id) = b.block_id {
-                o.put("block_id", Value::int(id));
+                o.put("block_id", int(id));
             }
             o.put_if(b.section_start, "section_start", flag(true));
             o.name("dma_trigger", b.trigger.as_ref());
@@ -254,16 +271,16 @@ fn body(i: &Inst, o: &mut Object) {
         Body::Loop(l) => {
             let a = &l.axis;
             let axis = object([
-                ("name", Value::Str(a.name.clone())),
-                ("lb", Value::int(a.lb)),
-                ("ub", Value::int(a.ub)),
-                ("stride", Value::int(a.stride)),
+                ("name", text(&a.name)),
+                ("lb", int(a.lb)),
+                ("ub", int(a.ub)),
+                ("stride", int(a.stride)),
             ]);
             o.put("LoopAxis", axis);
         }
         Body::DynamicLoop(l) => {
             let axis = object([
-                ("name", Value::Str(l.axis.clone())),
+                ("name", text(&l.axis)),
                 ("lb", expr(&l.lb)),
                 ("ub", expr(&l.ub)),
                 ("stride", expr(&l.stride)),
@@ -278,7 +295,7 @@ fn body(i: &Inst, o: &mut Object) {
             o.name("on_true", b.on_true.as_ref()).name("on_false", b.on_false.as_ref());
         }
         Body::Jump(target) => {
-            o.put("target", Value::Str(target.clone()));
+            o.put("target", text(target));
         }
         Body::RegisterAlu { op, wide } => {
             o.put("op", text(op.name())).put_if(*wide, "is_64bit", flag(true));
@@ -291,13 +308,13 @@ fn body(i: &Inst, o: &mut Object) {
     o.put_if(!blocks.is_empty(), "blocks", || list(blocks, block));
 }
 
-fn operand(x: &Operand) -> Value {
+fn operand(x: &Operand) -> Tree<'_> {
     if let [(key, value)] = x.extra.as_slice()
         && &**key == NO_OBJECT
         && !matches!(value, Value::Obj(_))
         && matches!(&x.kind, OperandKind::Other(name) if name.is_empty())
     {
-        return value.clone();
+        return Tree::Kept(value);
     }
     let mut o = Object::of(&x.extra);
     if let Some(dtype) = x.dtype {
@@ -305,13 +322,13 @@ fn operand(x: &Operand) -> Value {
     }
     match &x.kind {
         OperandKind::Register(name) => {
-            o.put("kind", text("register_access")).put("regref", Value::Str(name.clone()));
+            o.put("kind", text("register_access")).put("regref", text(name));
         }
         OperandKind::Imm(value) => {
-            o.put("kind", text("imm_value")).put("value", value.clone());
+            o.put("kind", text("imm_value")).put("value", Tree::Kept(value));
         }
         OperandKind::Other(name) => {
-            o.put_if(!name.is_empty(), "kind", || Value::Str(name.clone()));
+            o.put_if(!name.is_empty(), "kind", || text(name));
         }
         OperandKind::Pattern(p) => pattern(p, &mut o),
     }
@@ -321,98 +338,99 @@ fn operand(x: &Operand) -> Value {
 /// The key under which an operand that is no object is kept.
 pub(super) const NO_OBJECT: &str = "operand";
 
-fn pattern(p: &Pattern, o: &mut Object) {
+fn pattern<'m>(p: &'m Pattern, o: &mut Object<'m>) {
     let kind = match p.form {
         Form::Physical => "physical_ap",
         Form::Symbolic => "symbolic_ap",
         Form::Register => "register_ap",
     };
     o.put("kind", text(kind));
-    o.put("ap", list(&p.pairs, |p| Value::Arr(vec![Value::int(p.step), Value::int(p.num)])));
+    o.put("ap", list(&p.pairs, |p| Tree::Arr(vec![int(p.step), int(p.num)])));
     o.name("memref", p.location.as_ref()).name("memsetref", p.set.as_ref());
     let mut start = p.start.as_ref();
     match p.form {
         Form::Physical => {
-            o.put("offset", Value::int(p.offset));
+            o.put("offset", int(p.offset));
         }
         Form::Symbolic => {
-            o.put_if(p.offset != 0, "offset", || Value::int(p.offset));
+            o.put_if(p.offset != 0, "offset", || int(p.offset));
         }
         Form::Register => {
-            o.put("reg_ap_offset", Value::int(p.offset));
+            o.put("reg_ap_offset", int(p.offset));
             if let Some(Expr::Register(name)) = start {
-                o.put("regref", Value::Str(name.clone()));
+                o.put("regref", text(name));
                 start = None;
             }
         }
     }
     let dynamic_start = p.dynamic_info && p.form == Form::Physical;
     if let (Some(e), false) = (start, dynamic_start) {
-        o.put("addrs", Value::Arr(vec![expr(e)]));
+        o.put("addrs", Tree::Arr(vec![expr(e)]));
     }
     if p.dynamic_info {
-        let mut info = Object(BTreeMap::new());
+        let mut info = Object::new();
         if let (Some(e), true) = (start, dynamic_start) {
-            let term = object([("expr", expr(e)), ("coef", Value::int(1))]);
-            info.put("aff_expr", Value::Arr(vec![term]));
+            let term = object([("expr", expr(e)), ("coef", int(1))]);
+            info.put("aff_expr", Tree::Arr(vec![term]));
         }
         if let Some(max) = p.max_index {
-            info.put("indirect_dim_max_index", Value::int(max));
+            info.put("indirect_dim_max_index", int(max));
         }
         o.put("dynamic_ap_info", info.done());
     } else if let Some(max) = p.max_index {
-        o.put("indirect_dim_max_index", Value::int(max));
+        o.put("indirect_dim_max_index", int(max));
     }
     if let Some(r) = &p.reference {
         o.put("reference", reference(r));
     }
 }
 
-fn reference(r: &Reference) -> Value {
+fn reference(r: &Reference) -> Tree<'_> {
     match r {
         Reference::Register { register, scale } => {
-            object([("register", Value::Str(register.clone())), ("scale", Value::int(*scale))])
+            object([("register", text(register)), ("scale", int(*scale))])
         }
         Reference::Index { list, element, scale, max_index } => {
-            let mut o = Object(BTreeMap::new());
-            o.put("list", operand(list)).put("element", Value::int(*element));
-            o.put("scale", Value::int(*scale));
+            let mut o = Object::new();
+            o.put("list", operand(list)).put("element", int(*element));
+            o.put("scale", int(*scale));
             if let Some(max) = max_index {
-                o.put("max_index", Value::int(*max));
+                o.put("max_index", int(*max));
             }
             o.done()
         }
     }
 }
 
-fn expr(e: &Expr) -> Value {
-    let of = |kind: &str, members: [(&str, Value); 1]| {
-        let [(key, value)] = members;
-        object([("kind", text(kind)), (key, value)])
-    };
+fn expr(e: &Expr) -> Tree<'_> {
+    fn of<'m>(kind: &'m str, member: (&'m str, Tree<'m>)) -> Tree<'m> {
+        object([("kind", text(kind)), member])
+    }
     match e {
-        Expr::Const(c) => Value::int(*c),
-        Expr::Axis(name) => of("AffIVKind", [("axis", Value::Str(name.clone()))]),
-        Expr::Register(name) => of("IntRuntimeValueKind", [("regref", Value::Str(name.clone()))]),
-        Expr::Index(n) => of("IndirectArgId", [("arg_id", Value::int(*n))]),
+        Expr::Const(c) => int(*c),
+        Expr::Axis(name) => of("AffIVKind", ("axis", text(name))),
+        Expr::Register(name) => of("IntRuntimeValueKind", ("regref", text(name))),
+        Expr::Index(n) => of("IndirectArgId", ("arg_id", int(*n))),
         Expr::Sum(terms) => match terms.split_last() {
             Some((Expr::Const(c), products))
                 if products.iter().all(|t| matches!(t, Expr::Mul(..))) =>
             {
-                let term = |t: &Expr| match t {
-                    Expr::Mul(e, by) => object([("idx", expr(e)), ("coeff", Value::int(*by))]),
-                    other => expr(other),
-                };
+                fn term(t: &Expr) -> Tree<'_> {
+                    match t {
+                        Expr::Mul(e, by) => object([("idx", expr(e)), ("coeff", int(*by))]),
+                        other => expr(other),
+                    }
+                }
                 object([
                     ("kind", text("AffExprKind")),
                     ("terms", list(products, term)),
-                    ("c", Value::int(*c)),
+                    ("c", int(*c)),
                 ])
             }
-            _ => of("SumKind", [("terms", list(terms, expr))]),
+            _ => of("SumKind", ("terms", list(terms, expr))),
         },
         Expr::Mul(e, by) => {
-            object([("kind", text("MultKind")), ("var", expr(e)), ("scale", Value::int(*by))])
+            object([("kind", text("MultKind")), ("var", expr(e)), ("scale", int(*by))])
         }
         Expr::FloorDiv(a, b) | Expr::Mod(a, b) => {
             let divide = matches!(e, Expr::FloorDiv(..));
@@ -422,6 +440,6 @@ fn expr(e: &Expr) -> Value {
                 ("denom", expr(b)),
             ])
         }
-        Expr::Unknown(kind) => object([("kind", Value::Str(kind.clone()))]),
+        Expr::Unknown(kind) => object([("kind", text(kind))]),
     }
 }

@@ -3,7 +3,7 @@
 use super::{left_right, marker};
 use crate::diag::render::printable;
 use crate::engine::session::describe_event;
-use crate::ui::keymap::{Action, Binding, Does, KEYMAP};
+use crate::ui::keymap::{Action, Binding, Does, KEYMAP, When};
 use crate::ui::layout::Class;
 use crate::ui::model::{CommandLine, Model};
 use crate::ui::rows::{self, Row, clip, width, wrap};
@@ -72,7 +72,9 @@ pub fn hints(model: &Model, width: u16) -> Row {
             Does::Act(Action::OpenLine) | Does::Command("help") | Does::Command("quit")
         )
     };
-    let hinted = || KEYMAP.iter().filter(|b| !b.hint.is_empty());
+    let module = model.has_module();
+    let holds = move |b: &&Binding| !b.hint.is_empty() && (module || b.when != When::Module);
+    let hinted = || KEYMAP.iter().filter(holds);
     let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
     let mut left = Row::new();
     for b in hinted().filter(|b| !basic(b)) {

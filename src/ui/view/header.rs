@@ -4,7 +4,7 @@ use super::{clip, left_right};
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::{Event, Phase};
-use crate::engine::session::describe_event;
+use crate::engine::session::{describe_event, inst_words};
 use crate::udma::Dir;
 use crate::ui::layout::Class;
 use crate::ui::model::Model;
@@ -79,6 +79,22 @@ fn next_words(model: &Model, e: &Event) -> String {
     format!("{}: {}", e.agent, printable(&describe_event(model.session.program(), e)))
 }
 
+/// Of a module: whose phases these are, and what it is at.
+fn at_work(model: &Model) -> Option<String> {
+    let s = &model.session;
+    if !model.has_module() {
+        return None;
+    }
+    let m = s.machine();
+    let Some(k) = m.active else { return Some("host".to_owned()) };
+    let engine = m.seqs.get(k)?.engine;
+    let name = match s.sequencers().into_iter().find(|s| s.acts) {
+        Some(at) => printable(&inst_words(s.program(), at.pos, at.item)),
+        None => "done".to_owned(),
+    };
+    Some(format!("{engine} {name}"))
+}
+
 /// The five phases, the current one lit, and the batch.
 pub fn phases(model: &Model, width: u16) -> Row {
     let room = usize::from(width);
@@ -101,6 +117,9 @@ pub fn phases(model: &Model, width: u16) -> Row {
             left.push(format!(" {} ", phase.name()), t.phase(phase));
         }
     }
+    if let Some(text) = at_work(model) {
+        left.push(format!("  {text}"), t.strong());
+    }
     let mut right = Row::new();
     let fact = |row: &mut Row, name: &str, value: String, changed: bool| {
         row.push(format!("  {name} "), t.dim());
@@ -118,7 +137,9 @@ pub fn phases(model: &Model, width: u16) -> Row {
         fact(&mut right, "posted", waiting.to_string(), hw.posted != old.posted);
         let rx = (q.hw(Dir::Rx).visible, b.hw(Dir::Rx).visible);
         let visible = rx.0.saturating_sub(q.sw(Dir::Rx).acked);
-        fact(&mut right, "visible", visible.to_string(), rx.0 != rx.1);
+        if !narrow || !model.has_module() {
+            fact(&mut right, "visible", visible.to_string(), rx.0 != rx.1);
+        }
         let free = (q.sw(Dir::Tx).free(), b.sw(Dir::Tx).free());
         if !narrow {
             fact(&mut right, "free", free.0.to_string(), free.0 != free.1);

@@ -1,6 +1,7 @@
 //! The completion marker: what it is now, what is waited for, what will change it.
 
 use super::{hex, place};
+use crate::engine::ring::host::Host;
 use crate::engine::session::describe_event;
 use crate::udma::profile::MARKER;
 use crate::ui::model::{MarkerNews, Model};
@@ -31,14 +32,24 @@ fn word(model: &Model) -> Option<(u64, String, Style)> {
     Some((addr, text, style))
 }
 
+/// The CPU agent that waits for the marker of the selected queue: the sequencer to which the
+/// queue belongs now; of a queue without one the agent that acted last, where there is no module.
+fn waiting(model: &Model) -> Option<&Host> {
+    let m = model.session.machine();
+    if !model.has_module() {
+        return Some(m.cpu());
+    }
+    let owner = m.queue(model.queue()?)?.owner?;
+    m.seqs.iter().find(|s| s.engine == owner).map(|s| &s.host)
+}
+
 /// The newest batch, where none is open and none comes: its marker was seen, the driver has
 /// cleared the word again, and nobody waits for it.
 fn over(model: &Model) -> Option<u64> {
     let m = model.session.machine();
-    let (q, host) = (m.queue(model.queue()?)?, m.cpu());
+    let (q, host) = (m.queue(model.queue()?)?, waiting(model));
     let over = model.derived.marker.2 == MarkerNews::Never
-        && host.poll.is_none()
-        && host.polled != Some(false)
+        && host.is_none_or(|h| h.poll.is_none() && h.polled != Some(false))
         && q.batches > 0
         && q.ledger.done() == q.batches;
     over.then_some(q.batches)
@@ -80,7 +91,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     for (i, line) in news.into_iter().take(2).enumerate() {
         out.push(fact(if i == 0 { "by" } else { "" }, line, t.text()));
     }
-    let polls = match model.session.machine().cpu().poll {
+    let polls = match waiting(model).and_then(|h| h.poll) {
         Some(p) => {
             let made = p.told + p.untold;
             format!("{made} of {} reads made", made.saturating_add(p.left))

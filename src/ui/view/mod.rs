@@ -10,8 +10,9 @@ mod marker;
 mod memory;
 pub mod popup;
 mod rings;
+mod source;
 
-use super::layout::{Areas, COMPACT, Class, Pane};
+use super::layout::{Areas, Pane};
 use super::model::Model;
 use super::rows::{self, Row, clip, width};
 use crate::diag::render::printable;
@@ -72,12 +73,13 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
         Pane::Memory => memory::rows(model, w, usize::from(height)),
         Pane::Events => events::rows(model, w),
         Pane::Checks => checks::rows(model, w, usize::from(height)),
+        Pane::Source => source::rows(model, w, usize::from(height)),
     }
 }
 
-/// Whether both rings are in one table: on a small screen that is wide enough.
+/// Whether both rings are in one table.
 fn shares(model: &Model) -> bool {
-    model.derived.areas.class != Class::Full && model.size.0 >= COMPACT.0
+    model.derived.areas.shared
 }
 
 fn pane_title(model: &Model, pane: Pane) -> String {
@@ -88,6 +90,7 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Inspector => inspector::title(model),
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
+        Pane::Source => source::title(model),
         Pane::Marker | Pane::Events => pane.name().to_owned(),
     }
 }

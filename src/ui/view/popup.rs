@@ -5,6 +5,7 @@ use crate::diag::render::printable;
 use crate::engine::command::{COMMANDS, Group};
 use crate::engine::ring::Life;
 use crate::ui::keymap::{Binding, KEYMAP, When};
+use crate::ui::layout::Pane;
 use crate::ui::model::{Model, Popup};
 use crate::ui::rows::{self, Row, width, wrap};
 use crate::ui::theme::Theme;
@@ -33,7 +34,7 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
-        Some((Popup::Help, _)) => help(model.theme, room),
+        Some((Popup::Help, _)) => help(model.theme, room, model.has_module()),
         Some((Popup::Output(lines), _)) => {
             let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
             squeeze(lines, room)
@@ -150,11 +151,12 @@ fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
 }
 
 /// The help.
-fn help(t: Theme, room: usize) -> Vec<Row> {
+fn help(t: Theme, room: usize, module: bool) -> Vec<Row> {
     let mut out = Vec::new();
-    let places = [When::Panes, When::Ring]
+    let places = [When::Panes, When::Module, When::Ring]
         .into_iter()
-        .chain(crate::ui::layout::Pane::ALL.map(When::In))
+        .filter(|w| module || *w != When::Module)
+        .chain(Pane::all(module).map(When::In))
         .chain([When::Popup, When::Line]);
     for when in places {
         let bindings: Vec<_> = KEYMAP.iter().filter(|b| b.when == when).collect();
@@ -204,7 +206,10 @@ fn help(t: Theme, room: usize) -> Vec<Row> {
     ] {
         out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
     }
-    for group in Group::ALL {
+    if module {
+        source_marks(&mut out, t);
+    }
+    for group in Group::ALL.into_iter().filter(|g| module || *g != Group::Module) {
         heading(&mut out, t, &format!("commands: {}", group.title()));
         for c in COMMANDS.iter().filter(|c| c.group == group) {
             let mut row = Row::text(format!("  {}", c.name), t.accent());
@@ -223,6 +228,21 @@ fn help(t: Theme, room: usize) -> Vec<Row> {
         }
     }
     out
+}
+
+/// What stands before a line of a module's text.
+fn source_marks(out: &mut Vec<Row>, t: Theme) {
+    heading(out, t, "a line of a module's text");
+    let link = if t.ascii { '*' } else { '◆' };
+    for (mark, text) in [
+        ('+', "the stage before has nothing for it"),
+        ('~', "another line stood there for the same"),
+        (link, "it stems from the selected instruction"),
+        (t.cursor(), "the sequencer of this name is at it"),
+        (t.waits(), "the sequencer of this name comes to it next"),
+    ] {
+        out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
+    }
 }
 
 fn heading(out: &mut Vec<Row>, t: Theme, text: &str) {
