@@ -146,7 +146,7 @@ fn without_a_fault_every_stage_is_as_loaded() {
 #[test]
 fn every_mutation_is_found_at_its_stage_for_its_instruction_with_both_values() {
     let row = |k: usize| x_at(INDICES[k] as u64 * 4);
-    let found: [(Mutation, usize, Stage, u64, u8, u8); 6] = [
+    let found = [
         // Three chunks of 2, 2 and 1 rows, of which the last is not there.
         (Mutation::LostRemainder, 0, Stage::Peel, 16, row(4), BEFORE),
         // Index times 1, and four bytes between the columns.
@@ -163,7 +163,9 @@ fn every_mutation_is_found_at_its_stage_for_its_instruction_with_both_values() {
         match bad {
             Some((s, Verdict::Differs(d))) => {
                 assert_eq!(s, stage, "{mutation:?}: {d:?}");
-                blamed(&lowered, &d, Pos(1), at, (expected, was));
+                // Every block loses its last descriptor, that of the one before first.
+                let first = if mutation == Mutation::DroppedDescriptor { 0 } else { 1 };
+                blamed(&lowered, &d, Pos(first), at, (expected, was));
             }
             other => panic!("{mutation:?}: {other:?}"),
         }
@@ -215,8 +217,8 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
         (Mutation::DroppedDescriptor, Stage::LowerDma),
     ] {
         let (mut seen, mut named) = (0, 0);
-        for seed in 0..400 {
-            if seen >= 40 {
+        for seed in 0..600 {
+            if named >= 15 {
                 break;
             }
             let options = generate::Options {
@@ -225,7 +227,9 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
                 ..generate::Options::default()
             };
             let g = generate::module(seed, &options);
-            let elems = if options.large { None } else { Some(3) };
+            // Whole rows stay together where one must take the index of another.
+            let few = !options.large && mutation != Mutation::ForeignBase;
+            let elems = few.then_some(3);
             let sound = lower::Options { max_desc_elems: elems, ..Default::default() };
             let faulty = lower::Options { mutation: Some(mutation), ..sound.clone() };
             let good = lower::lower(&g.module, &sound, stage);
@@ -259,7 +263,7 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
             }
         }
         println!("{mutation:?}: {seen} modules, {named} named");
-        assert!(seen >= 5 && named >= 3, "{mutation:?}: {named} of {seen}");
+        assert!(seen >= 5 && named >= 5, "{mutation:?}: {named} of {seen}");
     }
 }
 
@@ -367,4 +371,61 @@ fn a_descriptor_may_use_an_axis_that_all_its_triggers_have() {
     let far = |end: u32| around("i", 1).replace("0..3", &format!("0..{end}"));
     assert!(fired("i", &far(57)).is_ok());
     assert_eq!(fired("i", &far(58)).unwrap_err(), BTreeSet::from(["B044"]));
+}
+
+/// Two engines turn bytes of their own round in place, which no order of pieces can: each puts
+/// them down in memory that is not the other's.
+#[test]
+fn what_two_queues_put_down_on_its_way_does_not_meet() {
+    let text = "bir 2 gen3
+func main {
+  set x_set : uint8 ExternalOutput {
+    location x DRAM [64] addr=0
+  }
+  set y_set : uint8 ExternalOutput {
+    location y DRAM [64] addr=0
+  }
+  block Block1:
+    %t = DMATrigger SP queue=q0 dge_type=None ins() outs() fires(dma_block_0)
+    %u = DMATrigger Pool queue=q1 dge_type=None ins() outs() fires(dma_block_0)
+}
+
+queue q0 {
+  block:
+    %dma_block_0 = DMABlock DMA ins() outs() {
+      block b:
+        %desc-0 = DMADescriptorCopy DMA ins(x[[-1, 64]] +63 : uint8) outs(x[[1, 64]] : uint8)
+    }
+}
+queue q1 {
+  block:
+    %dma_block_0 = DMABlock DMA ins() outs() {
+      block b:
+        %desc-0 = DMADescriptorCopy DMA ins(y[[-1, 64]] +63 : uint8) outs(y[[1, 64]] : uint8)
+    }
+}
+";
+    let m = Arc::new(read_text("m", text).unwrap_or_else(|d| panic!("{d:#?}")).module);
+    let bytes = |from: u8| (from..from + 64).collect();
+    let given = BTreeMap::from([("x".to_owned(), bytes(0)), ("y".to_owned(), bytes(100))]);
+    let initial = Initial { given };
+    let run = exec::Options::default();
+    let reference = Reference::new(m.clone(), &initial, &run).unwrap();
+    let lowered = lower::lower(&m, &lower::Options::default(), Stage::LowerDma);
+    let ring = Options::new(Generation::V3);
+    let p = module_run::program(&lowered, &|_| Place::default(), &initial, &ring).unwrap();
+    // It goes by way of that memory at all.
+    let scratch = p.regions.iter().find(|r| r.name == "scratch").unwrap();
+    let mut put_down = 0;
+    module_run::each_event(&p, |_, e| {
+        let there = e.kind.access().filter(|a| a.2);
+        let inside =
+            |a: (u64, u64, bool)| (scratch.base..scratch.base + scratch.len).contains(&a.0);
+        put_down += u32::from(there.is_some_and(inside));
+    });
+    assert!(put_down > 1);
+    assert_eq!(
+        reference.judge_rings(&p, dmadbg::engine::order::Readings::default()),
+        Verdict::Same
+    );
 }
