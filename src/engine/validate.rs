@@ -159,7 +159,7 @@ impl Reference {
             None => Verdict::Same,
             Some(at) => {
                 let mut other = Trace::new(at.0);
-                other.module(&program, self.start.clone(), options);
+                other.module(&program, self.layout(), self.start.clone(), options);
                 Verdict::Differs(self.explain(at, other))
             }
         }
@@ -167,6 +167,10 @@ impl Reference {
 
     /// Compares a run on rings from the same memory, and looks for races in it.
     pub fn judge_rings(&self, p: &Program, readings: Readings) -> Verdict {
+        // What has no end here has none on rings.
+        if !self.complete {
+            return Verdict::Failed(self.findings.clone());
+        }
         let mut machine = Machine::new(p);
         let mut checker = order::Checker::new(p, readings);
         while let Some(step) = machine.step(p) {
@@ -194,7 +198,8 @@ impl Reference {
 
     fn explain(&self, (address, expected, found): (u64, u8, u8), other: Trace) -> Difference {
         let mut own = Trace::new(address);
-        own.module(&self.program, self.start.clone(), &exec::Options::default());
+        let options = exec::Options::default();
+        own.module(&self.program, self.layout(), self.start.clone(), &options);
         Difference {
             inst: own.first_unlike(&other).or(own.last).or(other.last),
             address,
@@ -300,7 +305,16 @@ impl Trace {
         })
     }
 
-    fn module(&mut self, p: &exec::Program, mut memory: Memory, options: &exec::Options) {
+    /// Of a run of a module, of which the locations in `layout` count: what is put down on its
+    /// way is nobody's business.
+    fn module(
+        &mut self,
+        p: &exec::Program,
+        layout: &Layout,
+        mut memory: Memory,
+        options: &exec::Options,
+    ) {
+        let counts = |run: &(u64, u64)| layout.at(run.0).is_some();
         let mut control = Control::new(p);
         for _ in 0..options.max_steps {
             let Choice::Run(engine) = control.next_engine(p) else { break };
@@ -321,7 +335,7 @@ impl Trace {
                     Action::Transfers(groups) => {
                         for g in groups {
                             let runs = g.transfers.iter().flat_map(|t| t.dest.walk.runs());
-                            self.note(g.pos, runs, &memory);
+                            self.note(g.pos, runs.filter(counts), &memory);
                         }
                     }
                     Action::Opaque { pos, writes } => {
@@ -337,7 +351,7 @@ impl Trace {
         }
     }
 
-    /// Writes to locations only: what is put down on its way is nobody's business.
+    /// Of a run on rings, of which the locations in `layout` count.
     fn rings(&mut self, p: &Program, layout: &Layout) {
         module_run::each_event(p, |m, e| {
             if let Some((pos, at, len)) = written(m, e)
