@@ -5,7 +5,7 @@
 //! in the order of the file; its two rings and its marker lie in device memory of their own.
 
 use super::author::{self, Packet, Target};
-use super::lower::Lowered;
+use super::lower::{self, Lowered, Stage};
 use super::program::{
     Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
     RingType, ScriptOp, Start,
@@ -68,7 +68,8 @@ pub struct ModuleRun {
     pub lowered: Lowered,
     /// Instructions of the loaded module by position: what each is called, and where it is.
     insts: Vec<InstInfo>,
-    fault: Option<RingFault>,
+    /// How it was lowered and put on rings.
+    pub options: Options,
 }
 
 /// An instruction of the loaded module, for telling of it.
@@ -253,6 +254,8 @@ pub struct Options {
     pub profile: &'static Profile,
     /// Generation.
     pub arch: Generation,
+    /// How the module was lowered; for telling, and for lowering it again.
+    pub lower: lower::Options,
     /// For tests only.
     pub fault: Option<RingFault>,
 }
@@ -261,7 +264,8 @@ impl Options {
     /// For a generation under the default profile.
     pub fn new(arch: Generation) -> Options {
         let profile = Profile::default_profile();
-        Options { ring_slots: DEFAULT_RING_SLOTS, profile, arch, fault: None }
+        let lower = lower::Options::default();
+        Options { ring_slots: DEFAULT_RING_SLOTS, profile, arch, lower, fault: None }
     }
 }
 
@@ -394,7 +398,7 @@ impl ModuleRun {
             });
             let n = fits.count().max(1);
             let later = rest.split_off(n);
-            if self.fault != Some(RingFault::MissingBarrier) {
+            if self.options.fault != Some(RingFault::MissingBarrier) {
                 author::close_batch(&mut rest, &self.target);
             }
             let later_from = from.split_off(n.min(from.len()));
@@ -414,7 +418,7 @@ impl ModuleRun {
     }
 
     fn commit_fault(&self, packets: &mut Vec<Packet>) {
-        match self.fault {
+        match self.options.fault {
             None => {}
             Some(RingFault::MissingBarrier) => {
                 for p in packets {
@@ -538,9 +542,30 @@ pub fn program(
         insts[at] = InstInfo { text: format!("{name}{}", i.opcode), place: place(i.pos) };
     });
     p.sort_regions();
-    let (lowered, fault) = (lowered.clone(), options.fault);
-    p.module = Some(Arc::new(ModuleRun { exec, target, queues, lowered, insts, fault }));
+    let (lowered, options) = (lowered.clone(), options.clone());
+    p.module = Some(Arc::new(ModuleRun { exec, target, queues, lowered, insts, options }));
     Ok(p)
+}
+
+/// The same module, lowered and put on rings anew with other parameters, from the same memory.
+///
+/// # Errors
+/// There is no module, or it cannot be lowered so: the first error.
+pub fn again(p: &Program, params: &lower::Options) -> Result<Program, Diagnostic> {
+    let none = || Diagnostic::new("S010", "the program is rings without a module");
+    let run = p.module.as_ref().ok_or_else(none)?;
+    let loaded = run.lowered.snapshots.first().ok_or_else(none)?;
+    let lowered = lower::lower(&loaded.module, params, Stage::LowerDma);
+    if let Some(f) = lowered.findings().find(|f| f.diag.severity == Severity::Error) {
+        return Err(f.diag.clone());
+    }
+    let place = |pos: Pos| run.inst(pos).map(|i| i.place.clone()).unwrap_or_default();
+    let options = Options { lower: params.clone(), ..run.options.clone() };
+    let mut new = program(&lowered, &place, &Initial::default(), &options)
+        .map_err(|all| all.into_iter().next().unwrap_or_else(none))?;
+    new.contents.clone_from(&p.contents);
+    (new.platform, new.speed) = (p.platform, p.speed);
+    Ok(new)
 }
 
 /// Regions for all locations, and what they hold.

@@ -129,6 +129,7 @@ impl LoadedModule {
     ) -> Result<Program, Vec<Diagnostic>> {
         let mut ring = module_run::Options::new(self.arch.0);
         ring.profile = profile;
+        ring.lower = opts.lower.clone();
         ring.ring_slots = opts.ring_slots.unwrap_or(ring.ring_slots);
         let place = |pos: Pos| self.spans.place(&At::Inst(pos, Part::Whole));
         module_run::program(&self.lowered, &place, &self.memory, &ring)

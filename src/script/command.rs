@@ -9,6 +9,7 @@ use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Pass, Unit,
     Who, find, nearest,
 };
+use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
 use crate::udma::cause::CAUSES;
 
@@ -348,6 +349,18 @@ fn pass(a: &mut Args<'_>) -> Result<Command, Fault> {
         (Some(stage), _) => Pass::Select(*stage),
         (None, 0) => Pass::Next,
         (None, 1) => Pass::Prev,
+        (None, 3) if a.at_end() => Pass::Params,
+        (None, 3) => {
+            let names: Vec<&'static str> = OPTIONS.iter().map(|o| o.name).collect();
+            let name = names[a.choose("a parameter", &names)?];
+            let value = a.peek();
+            let tried = crate::engine::lower::Options::default().set(name, value);
+            if let Err(why) = tried {
+                return Err(a.wrong(why));
+            }
+            a.word();
+            Pass::Set(name, value.to_owned())
+        }
         (None, _) if a.at_end() => Pass::Diff(None),
         (None, _) => {
             let names = stages.map(crate::engine::lower::Stage::name);

@@ -71,6 +71,8 @@ pub fn print(command: &Command) -> String {
         Command::Pass(Pass::Select(stage)) => format!("pass {stage}"),
         Command::Pass(Pass::Next) => "pass next".to_owned(),
         Command::Pass(Pass::Prev) => "pass prev".to_owned(),
+        Command::Pass(Pass::Params) => "pass set".to_owned(),
+        Command::Pass(Pass::Set(name, value)) => format!("pass set {name} {value}"),
         Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
         Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
         Command::List(None) => "list".to_owned(),

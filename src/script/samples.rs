@@ -151,6 +151,9 @@ fn pass() -> impl Strategy<Value = Pass> {
         select(vec![Pass::Show, Pass::Next, Pass::Prev]),
         stage().prop_map(Pass::Select),
         option::of((stage(), stage())).prop_map(Pass::Diff),
+        select(vec![("split", "equal"), ("max_desc_elems", "7"), ("max_desc_elems", "auto")])
+            .prop_map(|(name, value)| Pass::Set(name, value.to_owned())),
+        Just(Pass::Params),
     ]
 }
 

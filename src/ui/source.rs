@@ -6,6 +6,7 @@ use super::model::{LOOK_BACK, Model};
 use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
 use crate::engine::lower::Stage;
+use crate::engine::module_run::ModuleRun;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind};
 use crate::load::bir::listing::{Listing, Standing, standing};
@@ -39,6 +40,8 @@ pub struct Source {
     pub standing: Vec<Standing>,
     /// Texts that were looked at, each made once.
     listings: Vec<Arc<Listing>>,
+    /// The module that they are of.
+    made_of: Option<Arc<ModuleRun>>,
     /// The stage whose text the cursor is in.
     stage: Option<Stage>,
     /// The cursor is to go to the selected instruction.
@@ -145,6 +148,13 @@ impl Model {
     /// where the sequencers stand.
     pub(super) fn prepare_source(&mut self) {
         let Some(run) = self.session.program().module.clone() else { return };
+        // A module that was lowered anew has other texts and another run.
+        if !self.source.made_of.as_ref().is_some_and(|m| Arc::ptr_eq(m, &run)) {
+            let selected = self.source.selected;
+            let made_of = Some(run.clone());
+            self.source =
+                Source { selected, made_of, seek: selected.is_some(), ..Source::default() };
+        }
         self.read_copies();
         let Some(stage) = self.session.stage() else { return };
         if self.listing().is_none()

@@ -369,7 +369,7 @@ pub enum Command {
 }
 
 /// What `pass` does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Pass {
     /// List the stages.
     Show,
@@ -382,6 +382,10 @@ pub enum Pass {
     /// Compare the texts of two stages; of the selected one and the one before where none are
     /// named.
     Diff(Option<(Stage, Stage)>),
+    /// List the parameters of the lowering and their values.
+    Params,
+    /// Lower the module anew with another value of a parameter; the run begins anew.
+    Set(&'static str, String),
 }
 
 impl Pass {
@@ -391,7 +395,7 @@ impl Pass {
 
     /// What may be written after the verb.
     pub fn words() -> Vec<&'static str> {
-        Pass::STAGES.map(Stage::name).into_iter().chain(["next", "prev", "diff"]).collect()
+        Pass::STAGES.map(Stage::name).into_iter().chain(["next", "prev", "diff", "set"]).collect()
     }
 }
 

@@ -93,7 +93,7 @@ const INFOS: &[&str] = &[
     "budget",
 ];
 const PASSES: &[&str] =
-    &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff"];
+    &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
@@ -281,9 +281,9 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("pass", &[]),
         Group::Module,
-        ("[STAGE|next|prev] | diff [STAGE STAGE]", &[Arg::Words(PASSES)]),
+        ("[STAGE|next|prev] | diff [STAGE STAGE] | set [PARAM VALUE]", &[Arg::Words(PASSES)]),
         "show a module after another stage of its lowering",
-        "Without a stage: all of them with what each holds. `pass diff` compares the text of the stage with that of the one before, or that of two stages.",
+        "Without a stage: all of them with what each holds. `pass diff` compares the text of the stage with that of the one before, or that of two stages. `pass set` lists the parameters of the lowering; with one and a value the module is lowered anew and its run begins at event 0; stops and variables stay, marks go.",
     ),
     spec(
         ("list", &["l"]),

@@ -102,6 +102,21 @@ impl Session {
         }
     }
 
+    /// Goes on with another program from its event 0. Stops, variables, the selected queue and the
+    /// shown stage stay; marks go, since they are events of the run that is no more.
+    fn begin_anew(&mut self, program: Arc<Program>) {
+        let new = Session::new(program);
+        let selected = self.selected.filter(|id| new.program().queue(*id).is_some());
+        *self = Session {
+            selected: selected.or(new.selected),
+            stops: std::mem::take(&mut self.stops),
+            next_stop: self.next_stop,
+            vars: std::mem::take(&mut self.vars),
+            stage: self.stage,
+            ..new
+        };
+    }
+
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         self.timeline.program()
@@ -239,7 +254,7 @@ impl Session {
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),
             Command::Provenance(subject) => self.provenance(subject),
-            Command::Pass(what) => self.pass(*what),
+            Command::Pass(what) => self.pass(what.clone()),
             // Text that the caller makes, of a module that there must be.
             Command::List(_) => self.module().map(|_| Outcome::default()),
             Command::Mark(name) => {

@@ -5,8 +5,8 @@ use crate::bir::exec::Item;
 use crate::bir::{Body, Engine, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::command::Pass;
-use crate::engine::lower::{Snapshot, Stage, Stats};
-use crate::engine::module_run::ModuleRun;
+use crate::engine::lower::{OPTIONS, OptionInfo, Snapshot, Stage, Stats};
+use crate::engine::module_run::{self, ModuleRun};
 use crate::engine::ring::Machine;
 use crate::engine::ring::seq::Sequencer;
 use std::sync::Arc;
@@ -111,6 +111,18 @@ impl Session {
             Pass::Next => (self.stage + 1).min(all.len().saturating_sub(1)),
             Pass::Prev => self.stage.saturating_sub(1),
             Pass::Select(stage) => index(all, stage)?,
+            Pass::Params => {
+                let value = |o: &OptionInfo| run.options.lower.get(o.name).unwrap_or_default();
+                let one =
+                    |o: &OptionInfo| format!("{} = {} ({}): {}", o.name, value(o), o.values, o.doc);
+                return Ok(Outcome::list(OPTIONS.iter().map(one).collect()));
+            }
+            Pass::Set(name, value) => {
+                let mut params = run.options.lower.clone();
+                params.set(name, &value).map_err(|e| Diagnostic::new("S004", e))?;
+                self.begin_anew(Arc::new(module_run::again(self.program(), &params)?));
+                return Ok(Outcome::say(format!("{name} = {value}: lowered anew, at event 0")));
+            }
             // Text that the caller makes, of stages that there must be.
             Pass::Diff(stages) => {
                 for stage in stages.iter().flat_map(|s| [s.0, s.1]) {
