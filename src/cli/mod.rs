@@ -20,6 +20,7 @@ pub mod rows;
 pub mod run;
 pub mod shell;
 pub mod shrink;
+mod texts;
 pub mod words;
 
 pub use args::Cli;

@@ -3,6 +3,7 @@
 use super::args::RunArgs;
 use super::inputs::{Depth, load};
 use super::out::{Failure, Out, Status};
+use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Report};
@@ -66,7 +67,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut session, &lines, &mut |line| {
+    let end = runner::run(&mut WithTexts(&mut session), &lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {

@@ -10,7 +10,6 @@ mod complete;
 mod expr;
 pub mod help;
 mod lex;
-pub mod listing;
 mod print;
 pub mod runner;
 #[cfg(test)]

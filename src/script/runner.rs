@@ -45,10 +45,7 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let outcome = self.execute(command)?;
-        let lines =
-            super::listing::answer(self, command).unwrap_or(Ok(outcome.clone().into_text()))?;
-        Ok(Reply { quit: outcome.quit, lines })
+        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
     }
 
     fn event(&self) -> Option<u64> {

@@ -18,7 +18,7 @@ use tui_input::Input;
 /// Events looked ahead, to know the end of a short run and what changes the marker.
 pub const LOOK_AHEAD: u64 = 1 << 14;
 /// Events looked back, for the slot that the newest of them is about.
-const LOOK_BACK: u64 = 64;
+pub(super) const LOOK_BACK: u64 = 64;
 /// Lines of history kept.
 const MAX_HISTORY: usize = 1000;
 

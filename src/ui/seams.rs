@@ -4,6 +4,7 @@
 use crate::diag::{Diagnostic, Place};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
+use crate::load::bir::listing;
 use crate::script;
 use crate::udma::{Desc, Dir, Generation, describe};
 
@@ -34,9 +35,9 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
 /// What a command answers whose text no session has: help on one command apart.
 ///
 /// # Errors
-/// As [`script::listing::answer`].
+/// As [`listing::answer`].
 pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>, Diagnostic>> {
-    script::listing::answer(session, command)
+    listing::answer(session, command)
 }
 
 /// A descriptor in one sentence.

@@ -2,13 +2,13 @@
 //! and what ties an instruction to slots of the rings (`docs/screen.md`, "A module").
 
 use super::layout::Pane;
-use super::model::Model;
+use super::model::{LOOK_BACK, Model};
 use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
 use crate::engine::lower::Stage;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind};
-use crate::script::listing::{Listing, Standing, standing};
+use crate::load::bir::listing::{Listing, Standing, standing};
 use crate::udma::Dir;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,7 +157,8 @@ impl Model {
         };
         self.source.standing = standing(&self.session, &listing);
         if self.source.stage != Some(stage) || self.source.seek {
-            let item = self.source.item.and_then(|i| listing.line_of(i));
+            let item = self.source.selected.zip(self.source.item);
+            let item = item.and_then(|(pos, i)| listing.lines_for(&run, i, pos).first().copied());
             let pos = || self.source.selected.and_then(|p| listing.first_of(p));
             let first = || listing.lines.iter().position(|l| l.pos.is_some());
             // An instruction is told from where it begins, with what is around it.
@@ -207,7 +208,8 @@ impl Model {
         let all = self.session.sequencers();
         let of = |engine| all.iter().find(|s| s.engine == engine).map(|s| (s.pos, Some(s.item)));
         let Some(e) = self.session.last_event() else {
-            return all.first().map(|s| (s.pos, Some(s.item)));
+            let first = all.iter().find(|s| s.pos != Pos::ADDED);
+            return first.map(|s| (s.pos, Some(s.item)));
         };
         match (e.kind, e.agent) {
             (EventKind::Inst { pos, item } | EventKind::InstDone { pos, item }, _) => {
@@ -220,9 +222,24 @@ impl Model {
         }
     }
 
+    /// The newest instruction that was completed, not too far back.
+    fn newest_done(&mut self) -> Option<(Pos, Option<Item>)> {
+        let here = self.session.position();
+        let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
+        recent.iter().rev().find_map(|e| match e.kind {
+            EventKind::InstDone { pos, item } if pos != Pos::ADDED => Some((pos, Some(item))),
+            _ => None,
+        })
+    }
+
     /// The selection follows the newest event.
     pub(super) fn follow_source(&mut self) {
-        if let Some((pos, item)) = self.acting() {
+        if !self.has_module() {
+            return;
+        }
+        // What lowering added stems from nothing that could be selected.
+        let acting = self.acting().filter(|a| a.0 != Pos::ADDED);
+        if let Some((pos, item)) = acting.or_else(|| self.newest_done()) {
             self.source.selected = Some(pos);
             self.source.item = item;
             self.source.seek = true;

@@ -63,7 +63,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         }
     };
     // Another slot is looked at, and no instruction was selected for it.
-    if looked(model) != before.0 && model.source.selected == before.1 {
+    let other = looked(model) != before.0 && model.source.selected == before.1;
+    if other && model.focus != Pane::Source {
         model.slot_to_source();
     }
     model.prepare();

@@ -273,7 +273,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("provenance", &["prov"]),
-        Group::Look,
+        Group::Module,
         ("LOC|%INST|NAME", &[Arg::Loc]),
         "the way from a source line to the slots of a ring, or back from a slot",
         "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",

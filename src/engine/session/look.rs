@@ -2,6 +2,8 @@
 
 use super::eval::queue_of;
 use super::{EvalError, Outcome, Session};
+use crate::bir::Pos;
+use crate::bir::exec::Item;
 use crate::diag::render::place;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Explain, Form, Info, Loc};
@@ -13,6 +15,15 @@ use crate::engine::ring::{Event, EventKind, Role, life};
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_RUN_SAME_CODE};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, describe, reg};
+
+/// An instruction as the loaded module has it; one that lowering added by its own name.
+pub fn inst_words(p: &Program, pos: Pos, item: Item) -> String {
+    let added = p.module.as_ref().filter(|_| pos == Pos::ADDED);
+    match added.and_then(|m| m.exec.inst(item)) {
+        Some(i) => format!("%{} {}", i.name, i.opcode),
+        None => p.inst_text(pos),
+    }
+}
 
 /// An event in one line, without its number and agent.
 pub fn describe_event(p: &Program, e: &Event) -> String {
@@ -57,8 +68,8 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
         EventKind::CopyIn { dir, slot, count, .. } => {
             format!("copy in {count} descriptors to {dir}[{slot}]")
         }
-        EventKind::Inst { pos, .. } => p.inst_text(pos),
-        EventKind::InstDone { pos, .. } => format!("{} is complete", p.inst_text(pos)),
+        EventKind::Inst { pos, item } => inst_words(p, pos, item),
+        EventKind::InstDone { pos, item } => format!("{} is complete", inst_words(p, pos, item)),
         EventKind::Blocked { pos } => format!("stands for ever at {}", p.inst_text(pos)),
         EventKind::Patch { dir, slot, addr, .. } => {
             format!("patch {dir}[{slot}]: its address is {}", at(addr))

@@ -15,7 +15,7 @@ mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
-pub use look::describe_event;
+pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
 pub use stops::{Stop, loc_text, touches};

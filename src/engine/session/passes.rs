@@ -2,7 +2,7 @@
 
 use super::{Outcome, Session};
 use crate::bir::exec::Item;
-use crate::bir::{Engine, Pos};
+use crate::bir::{Body, Engine, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::command::Pass;
 use crate::engine::lower::{Snapshot, Stage, Stats};
@@ -24,6 +24,8 @@ pub struct SeqAt {
     pub begun: bool,
     /// It acted last among the host and the sequencers.
     pub acts: bool,
+    /// Of a trigger that has begun: which of its blocks it fires.
+    pub block: Option<usize>,
 }
 
 /// What a module holds, in words: what there is none of is left out.
@@ -84,7 +86,14 @@ impl Session {
                 (run.exec.inst(item)?.pos, item)
             }
         };
-        Some(SeqAt { engine: *engine, pos, item, begun, acts: m.active == Some(k) })
+        let acts = m.active == Some(k);
+        // A fire is counted when it is complete: until then the count is the number of the block.
+        let fired = |n: usize| m.control.as_ref()?.fires(item).checked_rem(n as u64);
+        let block = match run.exec.inst(item).map(|i| &i.body) {
+            Some(Body::Trigger(t)) if begun => fired(t.dma_blocks.len()).map(|n| n as usize),
+            _ => None,
+        };
+        Some(SeqAt { engine: *engine, pos, item, begun, acts, block })
     }
 
     pub(super) fn pass(&mut self, what: Pass) -> Result<Outcome, Diagnostic> {

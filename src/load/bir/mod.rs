@@ -13,6 +13,7 @@ mod inst;
 mod json;
 mod keys;
 mod lex;
+pub mod listing;
 mod names;
 mod operand;
 mod parse;

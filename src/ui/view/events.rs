@@ -1,7 +1,7 @@
 //! The events around the position: what happened, what comes.
 
 use crate::diag::render::printable;
-use crate::engine::ring::Agent;
+use crate::engine::ring::{Agent, EventKind};
 use crate::engine::session::describe_event;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
@@ -39,7 +39,9 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
         };
         row.push(format!("{agent:<agents$} "), if e.n == here { t.strong() } else { t.dim() });
         let room = width.saturating_sub(row.width());
-        let text = printable(&describe_event(model.session.program(), e));
+        let begins = if matches!(e.kind, EventKind::Inst { .. }) { "begins " } else { "" };
+        let text = format!("{begins}{}", describe_event(model.session.program(), e));
+        let text = printable(&text);
         row.push(clip(&text, room), if e.n == here { t.strong() } else { base });
         if e.n > here && e.n == here + 1 {
             row = row.restyled(|s| s.add_modifier(ratatui::style::Modifier::ITALIC));

@@ -4,7 +4,7 @@ use super::{clip, left_right};
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::{Event, Phase};
-use crate::engine::session::describe_event;
+use crate::engine::session::{describe_event, inst_words};
 use crate::udma::Dir;
 use crate::ui::layout::Class;
 use crate::ui::model::Model;
@@ -89,7 +89,7 @@ fn at_work(model: &Model) -> Option<String> {
     let Some(k) = m.active else { return Some("host".to_owned()) };
     let engine = m.seqs.get(k)?.engine;
     let name = match s.sequencers().into_iter().find(|s| s.acts) {
-        Some(at) => printable(&s.program().inst_text(at.pos)),
+        Some(at) => printable(&inst_words(s.program(), at.pos, at.item)),
         None => "done".to_owned(),
     };
     Some(format!("{engine} {name}"))

@@ -2,12 +2,12 @@
 //! the cursor in full below.
 
 use crate::bir::Pos;
-use crate::diag::render::{place, printable};
-use crate::diag::{Place, Severity};
+use crate::diag::Severity;
+use crate::diag::render::printable;
 use crate::engine::command::Pass;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
-use crate::script::listing::{Change, Listing};
+use crate::load::bir::listing::{Change, Listing};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
@@ -194,12 +194,12 @@ fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     let program = model.session.program();
     let mut out = printable(&program.inst_text(pos));
     let info = program.module.as_ref().and_then(|m| m.inst(pos));
-    let at = info.map(|i| place(&Place { offset: None, ..i.place.clone() })).unwrap_or_default();
-    if !at.is_empty() {
-        out.push_str(&format!(", {}", printable(&at)));
+    // The file itself is named on top of the screen.
+    if let Some(line) = info.and_then(|i| i.place.line) {
+        out.push_str(&format!(", line {line} of the file"));
     }
     let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
-    out.push_str(&format!(", {n} line{}", if n == 1 { "" } else { "s" }));
+    out.push_str(&format!(", {n} line{} here", if n == 1 { "" } else { "s" }));
     let copied = [crate::udma::Dir::Tx, crate::udma::Dir::Rx].map(|d| model.copied_for(pos, d));
     if let Some(c) = copied.iter().flatten().next() {
         out.push_str(&format!(", in {}", c.queue));

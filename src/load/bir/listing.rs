@@ -2,14 +2,14 @@
 //! from, and how it differs from the stage before: what `list`, `pass diff` and the source pane
 //! of the screen show (`docs/screen.md`, "A module").
 
+use super::write_text;
 use crate::bir::exec::Item;
-use crate::bir::{Inst, Pos};
+use crate::bir::{Body, Inst, Name, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Command, Pass};
 use crate::engine::lower::{Snapshot, Stage};
 use crate::engine::module_run::ModuleRun;
-use crate::engine::session::Session;
-use crate::load::bir::write_text;
+use crate::engine::session::{SeqAt, Session};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -65,6 +65,8 @@ pub struct Listing {
     pub lines: Vec<Line>,
     /// Of the stage that is run: the line on which an instruction begins, from 0.
     items: HashMap<Item, usize>,
+    /// Of the stage that is run: the line on which a queue's block of descriptors begins.
+    blocks: HashMap<(Name, Name), usize>,
 }
 
 impl Listing {
@@ -77,8 +79,11 @@ impl Listing {
         if let Some(before) = at.checked_sub(1).and_then(|i| all.get(i)) {
             compare(&lines_of(before), &mut lines);
         }
-        let items = if at + 1 == all.len() { items(run, &all[at], &lines) } else { HashMap::new() };
-        Some(Listing { stage, lines, items })
+        let (items, blocks) = match at + 1 == all.len() {
+            true => places(run, &all[at], &lines),
+            false => Default::default(),
+        };
+        Some(Listing { stage, lines, items, blocks })
     }
 
     /// The line of an instruction of the module that is run, from 0, where this is its text.
@@ -86,9 +91,21 @@ impl Listing {
         self.items.get(&item).copied()
     }
 
-    /// Whether this is the text of the module that is run.
-    pub fn is_run(&self) -> bool {
-        !self.items.is_empty()
+    /// Lines, from 0, of an instruction of the module that is run, which stems from `pos`: its
+    /// own where this is the text of that module; before, that of the same name where the stage
+    /// has it, else all that stem from `pos`.
+    pub fn lines_for(&self, run: &ModuleRun, item: Item, pos: Pos) -> Vec<usize> {
+        if let Some(line) = self.line_of(item) {
+            return vec![line];
+        }
+        let name = run.exec.inst(item).map_or("", |i| &*i.name);
+        let head = format!("%{name} =");
+        let all = self.lines.iter().enumerate().filter(|(_, l)| l.pos == Some(pos));
+        let own = all.clone().find(|(_, l)| l.text.trim_start().starts_with(&head));
+        match own {
+            Some((n, _)) => vec![n],
+            None => all.map(|(n, _)| n).collect(),
+        }
     }
 
     /// The first line that stems from an instruction, from 0.
@@ -133,9 +150,12 @@ fn lines_of(snapshot: &Snapshot) -> Vec<Line> {
     lines
 }
 
+/// Lines of instructions, and of blocks of descriptors by queue and name.
+type Places = (HashMap<Item, usize>, HashMap<(Name, Name), usize>);
+
 /// On which line each instruction of the module that is run begins. Lines and visit are in the
 /// same order; where they do not agree nothing is said.
-fn items(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> HashMap<Item, usize> {
+fn places(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> Places {
     let begins: Vec<usize> =
         lines.iter().enumerate().filter(|(_, l)| l.pos.is_some()).map(|(n, _)| n).collect();
     let mut lines_by_inst: HashMap<*const Inst, usize> = HashMap::new();
@@ -149,13 +169,21 @@ fn items(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> HashMap<Item, 
         }
     });
     if n != begins.len() {
-        return HashMap::new();
+        return Default::default();
+    }
+    let mut blocks = HashMap::new();
+    for q in &snapshot.module.queues {
+        for i in q.blocks.iter().flat_map(|b| &b.insts) {
+            if let Some(line) = lines_by_inst.get(&Arc::as_ptr(i)) {
+                blocks.insert((q.name.clone(), i.name.clone()), *line);
+            }
+        }
     }
     let line = |k| {
         let item = Item(k);
         Some((item, *lines_by_inst.get(&Arc::as_ptr(run.exec.inst(item)?))?))
     };
-    (0..run.exec.items()).filter_map(line).collect()
+    ((0..run.exec.items()).filter_map(line).collect(), blocks)
 }
 
 /// Pairs of equal lines of two texts, ascending in both.
@@ -310,23 +338,33 @@ pub struct Standing {
     pub acts: bool,
 }
 
-/// Where the sequencers stand in a text: in that of the module that is run one line each, in one
-/// of a stage before all lines that stem from the same instruction.
+/// Where the sequencers stand in a text: [`Listing::lines_for`], and in that of the module that
+/// is run the block that a trigger fires.
 pub fn standing(session: &Session, listing: &Listing) -> Vec<Standing> {
     let mut out = Vec::new();
+    let Some(run) = &session.program().module else { return out };
     for s in session.sequencers() {
         let mut put = |line| {
             out.push(Standing { line, engine: s.engine, begun: s.begun, acts: s.acts });
         };
         match listing.line_of(s.item) {
-            Some(line) => put(line),
-            None => {
-                let all = listing.lines.iter().enumerate();
-                all.filter(|(_, l)| l.pos == Some(s.pos)).for_each(|(n, _)| put(n));
+            Some(line) => {
+                put(line);
+                if let Some(block) = fired(session, &s).and_then(|b| listing.blocks.get(&b)) {
+                    put(*block);
+                }
             }
+            None => listing.lines_for(run, s.item, s.pos).into_iter().for_each(put),
         }
     }
     out
+}
+
+/// Queue and name of the block that a sequencer fires.
+fn fired(session: &Session, s: &SeqAt) -> Option<(Name, Name)> {
+    let inst = session.program().module.as_ref()?.exec.inst(s.item)?;
+    let Body::Trigger(t) = &inst.body else { return None };
+    Some((t.queue.clone()?, t.dma_blocks.get(s.block?)?.clone()))
 }
 
 /// Lines that two texts do not share, with a few around them.
