@@ -238,3 +238,18 @@ fn a_wrong_name_is_pointed_at_and_the_nearest_is_named() {
     let r = script("sample-programs/copy-4k.dma", "prov tx[0]\n");
     assert!(r.status == 2 && r.err.contains("not made of a module"), "{}", r.err);
 }
+
+#[test]
+fn going_back_takes_the_origins_along() {
+    let module = "sample-programs/gather.bir";
+    let there = script(module, "goto 60\nprov rx[0]\nprov rx[2]\n");
+    let back = script(module, "continue\ngoto 60\nprov rx[0]\nprov rx[2]\n");
+    let tail = |r: &Ran| {
+        let at = r.out.find("slot       ").unwrap();
+        r.out[at..].to_owned()
+    };
+    assert_eq!(tail(&there), tail(&back));
+    assert!(tail(&back).contains("block      dma_block_0, descriptor 0 of 1"), "{}", back.out);
+    let r = script(module, "continue\nrestart\nprov rx[0]\n");
+    assert!(r.out.contains("no instruction has put a descriptor there yet"), "{}", r.out);
+}

@@ -2,8 +2,8 @@
 //! known; who spends most; how small the descriptors are (`docs/provenance.md`, "Budget").
 //!
 //! Every block is authored once, as it would be when it is fired. MODEL: a base that is known
-//! only at run time counts as 0, so that a descriptor that crosses no border there may be cut in
-//! two elsewhere.
+//! only at run time counts as 0, or as the least that lies in its location, so that a descriptor
+//! that crosses no border there may be cut in two elsewhere.
 
 use super::author::{self, Target};
 use super::lower::options::{SWDGE_DEPTH, ring_depth};
@@ -11,7 +11,7 @@ use super::module_run::ModuleRun;
 use crate::bir::exec::{Env, resolve_descriptor, resolve_dma};
 use crate::bir::layout::{PARTITIONS, SB_BASE, SB_STRIDE};
 use crate::bir::memory::Read;
-use crate::bir::{Body, DgeType, Inst, Layout, Module, Name, Pos, Transfer};
+use crate::bir::{Body, DgeType, Inst, Layout, Module, Name, Pair, Pos, Transfer};
 use crate::limits::{MAX_BUDGET_DESCS, MAX_RING_DESCS};
 use crate::udma::profile::{MAX_BATCH_DATA, MAX_DESC_BYTES};
 use crate::udma::{DESC_BYTES, Desc};
@@ -168,6 +168,37 @@ impl Read for Zero {
     }
 }
 
+/// What a transfer or descriptor does where every base that is looked up is 0; where that is
+/// outside of its location, at the first place that is not.
+fn at_zero(inst: &Inst, layout: &Layout) -> Result<Vec<Transfer>, String> {
+    let resolve = |i: &Inst| {
+        let done = match &i.body {
+            Body::Dma(_) => resolve_dma(i, &Zero, layout, &Zero),
+            _ => resolve_descriptor(i, &Zero, layout, &Zero),
+        };
+        done.map_err(|f| f.diag.message)
+    };
+    resolve(inst).or_else(|why| resolve(&at_begin(inst).ok_or(why)?))
+}
+
+/// With the sides whose base is looked up moved to the begin of their locations; nothing where
+/// there is none.
+fn at_begin(inst: &Inst) -> Option<Inst> {
+    let mut out = inst.clone();
+    let mut moved = false;
+    let sides = out.ins.iter_mut().chain(&mut out.outs);
+    for p in sides.filter_map(|o| o.as_pattern_mut()) {
+        let listed = p.index_arg().is_some();
+        if listed || (p.reference.is_none() && p.start.is_none()) {
+            continue;
+        }
+        (p.reference, p.start, moved) = (None, None, true);
+        let back = |p: &Pair| p.step.min(0).saturating_mul(p.num.saturating_sub(1) as i64);
+        p.offset = p.pairs.iter().map(back).fold(0i64, i64::saturating_sub);
+    }
+    moved.then_some(out)
+}
+
 /// Refused blocks that are told one by one.
 const REFUSED_SHOWN: usize = 8;
 
@@ -217,17 +248,14 @@ impl Budget {
             };
             for b in q.dma_blocks() {
                 let Body::DmaBlock(block) = &b.body else { continue };
-                let resolve = |d: &Inst| {
-                    resolve_descriptor(d, &Zero, layout, &Zero).map_err(|f| f.diag.message)
-                };
-                let groups = block.descriptors().map(|d| resolve(d)).collect();
+                let groups = block.descriptors().map(|d| at_zero(d, layout)).collect();
                 let n = block.descriptors().count() as u64;
                 let kind = dge.get(&(&*q.name, &*b.name)).copied().unwrap_or(DgeType::Unassigned);
                 c.block(&mut queue, (&b.name, n, kind), groups);
             }
             for i in unlowered.remove(&q.name).unwrap_or_default() {
                 let kind = i.dma().map_or(DgeType::Unassigned, |d| d.dge);
-                let group = resolve_dma(i, &Zero, layout, &Zero).map_err(|f| f.diag.message);
+                let group = at_zero(i, layout);
                 c.block(&mut queue, (&i.name, 1, kind), vec![group]);
             }
             c.out.queues.push(queue);
@@ -550,6 +578,7 @@ mod tests {
             assert!(b.lines().iter().any(|l| l.starts_with("all: ")));
             assert!(b.spenders.len() <= TOP);
             sbuf += b.sbuf.bytes;
+            assert_eq!(b.refused, Vec::<String>::new(), "{seed}");
         }
         assert!(sbuf > 0);
     }

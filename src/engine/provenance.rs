@@ -460,7 +460,9 @@ pub fn bit_source(field: &str) -> &'static str {
         "dmb" | "strong_order" | "write_barrier" => "the order among the packets of the block",
         "length" | "len" => "bytes in one piece of the access pattern",
         "buf_ptr" => "the access pattern of its operand",
-        "meta" | "int" | "set_int" => "the kind of descriptor",
+        "meta" => "whether it carries data or what is done with it",
+        "int_en" | "notification" => "who is to be told; no block asks for it",
+        name if name.starts_with("reserved") || name == "unnamed" => "nothing that is known",
         _ => "the class of operation",
     }
 }
