@@ -368,7 +368,8 @@ impl ModuleRun {
             let name = inst.map_or("", |i| &*i.name);
             return Err(Diagnostic::new("R025", format!("`{name}` names no queue to go through")));
         };
-        let authored = author::author_block(&moved, &self.target).map_err(|e| e.diagnostic())?;
+        let authored =
+            author::author_block(&moved, &self.target_of(at.id)).map_err(|e| e.diagnostic())?;
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
         let item = work.inst.map_or(Item(0), |i| i.1);
