@@ -120,6 +120,8 @@ pub const MAX_DESCRIPTOR_PAIRS: usize = 4;
 pub const MAX_INDEX_LIST: u64 = 4096;
 /// Iterations that the verifier tries one by one where the corners of a loop do not tell all.
 pub const MAX_LOOP_PROBES: u64 = 4096;
+/// Bytes written in a run up to which a difference between two runs is laid to an instruction.
+pub const MAX_BLAME_BYTES: u64 = 1 << 24;
 /// Changes that shrinking a module tries before it gives what it has.
 pub const MAX_SHRINK_STEPS: u64 = 20_000;
 /// Accesses that the check of a run's order holds, over all readings that it tells apart.
@@ -139,3 +141,7 @@ pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
 pub const MAX_NAMES_COMPARED: usize = 4096;
 /// Ring descriptors after which the budget of a module is no longer counted.
 pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
+/// Modules that one `gen` makes.
+pub const MAX_GENERATED_MODULES: u64 = 100_000;
+/// Seconds that a program given to `shrink` may take for one module.
+pub const MAX_PROPERTY_SECONDS: u64 = 60;

@@ -6,6 +6,8 @@
 //! tells its seed, and the smallest module with the same fault as text.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod back_and_forth;
+
 use dmadbg::bir::generate::{self, Generated, Rng};
 use dmadbg::bir::shrink::shrink;
 use dmadbg::bir::{Arch, Finding, Layout, Module, exec, verify};
@@ -13,9 +15,13 @@ use dmadbg::diag::{Place, Severity};
 use dmadbg::engine::lower::{self, Materialise, SplitRule, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options};
 use dmadbg::engine::order::Readings;
+use dmadbg::engine::ring::Machine;
+use dmadbg::engine::session::Session;
 use dmadbg::engine::validate::{Reference, Verdict};
-use dmadbg::load::bir::write_text;
-use dmadbg::udma::Generation;
+use dmadbg::load::bir::{read_json, write_json, write_text};
+use dmadbg::load::module::{LoadedModule, ModuleOptions};
+use dmadbg::script::parse_command;
+use dmadbg::udma::{Generation, Profile};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,7 +137,8 @@ fn errors(found: &[Finding]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// Whether a generation refuses something by rule: replication to several destinations.
+/// Whether a generation refuses something by rule: replication to several destinations before
+/// v3.
 fn refused(v: &Verdict, arch: Generation) -> bool {
     match v {
         Verdict::Failed(f) => {
@@ -162,6 +169,11 @@ fn check(module: &Module, case: &Case, g: &Generated, counts: &Counts) -> Result
         let found = [s.findings.clone(), verify::verify(&s.module, &layout)];
         for (f, kind) in found.iter().zip(["lowering", "verify"]) {
             if let Some(words) = errors(f) {
+                // Overlapping sides that no order of pieces and no scratch location can keep.
+                if words.starts_with("L022") {
+                    counts.refused.fetch_add(1, Ordering::Relaxed);
+                    return Ok(true);
+                }
                 let kind = format!("{kind} {}", &words[..4]);
                 return Err(Fault { stage: s.stage, kind, words });
             }
@@ -169,6 +181,13 @@ fn check(module: &Module, case: &Case, g: &Generated, counts: &Counts) -> Result
         let v = reference.judge(&s.module, &run);
         if !v.is_good() {
             return Err(fault(s.stage, &v));
+        }
+        // What is written down can be read, at every stage.
+        let json = write_json(&s.module);
+        let back = read_json("m", json.as_bytes());
+        if !back.as_ref().is_ok_and(|b| write_json(&b.module) == json) {
+            let words = back.err().map_or("another module".into(), |d| format!("{:?}", d.first()));
+            return Err(Fault { stage: s.stage, kind: "read back".into(), words });
         }
         counts.stages.fetch_add(1, Ordering::Relaxed);
     }
@@ -202,6 +221,11 @@ fn check(module: &Module, case: &Case, g: &Generated, counts: &Counts) -> Result
 fn tell(seed: u64, case: &Case, g: &Generated, found: &Fault) -> String {
     let none = Counts::default();
     let mut last = found.clone();
+    // Shrinking would take away what orders a module.
+    if found.kind.starts_with("races") {
+        let text = write_text(&g.module).text;
+        return format!("seed {seed}: {}: {}\n{case:?}\n{text}", found.kind, found.words);
+    }
     let small = shrink(&g.module, &mut |m| match check(m, case, g, &none) {
         Err(f) if (f.stage, &f.kind) == (found.stage, &found.kind) => {
             last = f;
@@ -266,5 +290,105 @@ fn generated_modules_keep_their_meaning_at_every_stage_and_on_rings() {
     let (stages, rings, refused) = (n(&counts.stages), n(&counts.rings), n(&counts.refused));
     println!("{cases} modules: {stages} stages, {rings} runs on rings, {refused} refused");
     assert!(wrong.is_empty(), "{} of {cases}:\n{}", wrong.len(), wrong.join("\n\n"));
-    assert!(stages == 6 * cases && rings >= cases * 3 / 4 && refused < rings / 4);
+    assert!(stages >= 5 * cases && rings >= cases && refused < rings / 4);
+}
+
+/// A program on rings of a seed that is small enough to be gone through twice.
+fn small(seed: u64) -> Option<dmadbg::engine::program::Program> {
+    let mut case = Case::of(seed);
+    case.generate.large = false;
+    case.generate.units = 1 + seed % 4;
+    let g = case.module(seed);
+    let initial = initial(&Layout::new(&g.module), &g);
+    let lowered = lower::lower(&g.module, &case.lower, Stage::LowerDma);
+    let arch = g.module.arch.and_then(Arch::generation).unwrap_or(Generation::V3);
+    let ring = Options { ring_slots: case.ring_slots, ..Options::new(arch) };
+    module_run::program(&lowered, &|_| Place::default(), &initial, &ring).ok()
+}
+
+#[test]
+fn generated_modules_go_back_the_way_they_came() {
+    let compared = AtomicU64::new(0);
+    each_seed(0..from_env("DMADBG_CASES", 40), |seed| {
+        let p = small(seed).unwrap();
+        compared.fetch_add(back_and_forth::check(&p), Ordering::Relaxed);
+    });
+    assert!(compared.into_inner() > 1000);
+}
+
+#[test]
+fn every_sample_module_goes_back_the_way_it_came() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-programs");
+    let mut n = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "bir") {
+            continue;
+        }
+        let options = ModuleOptions::default();
+        let bytes = std::fs::read(&path).unwrap();
+        let read = LoadedModule::read("m", &bytes, false, &options, None);
+        let (m, _) = read.unwrap_or_else(|e| panic!("{path:?}: {e:?}"));
+        let p = m.program(&options, Profile::default_profile()).unwrap();
+        assert!(back_and_forth::check(&p) > 20, "{path:?}");
+        n += 1;
+    }
+    assert!(n >= 8);
+}
+
+/// Verbs that go back, each held against a run forwards to the same event.
+#[test]
+fn verbs_that_go_back_come_to_states_of_the_way_forward() {
+    for seed in 0..12 {
+        let p = small(seed).unwrap();
+        let mut m = Machine::new(&p);
+        let mut digests = vec![m.digest()];
+        while m.step(&p).is_some() {
+            digests.push(m.digest());
+        }
+        let mut s = Session::new(Arc::new(p));
+        let run = |s: &mut Session, line: &str| {
+            let _ = s.execute(&parse_command(line).unwrap().unwrap());
+            let n = s.position() as usize;
+            assert_eq!(s.machine().digest(), digests[n], "seed {seed}: {line}: event {n}");
+            n
+        };
+        assert_eq!(run(&mut s, "goto end"), digests.len() - 1);
+        let mut last = digests.len() - 1;
+        for line in [
+            "reverse-step 3 event",
+            "reverse-step 1 packet",
+            "reverse-step 1 batch",
+            "reverse-next",
+            "reverse-step 2 slot",
+        ] {
+            let n = run(&mut s, line);
+            assert!(n <= last, "{line} went from {last} to {n}");
+            last = n;
+        }
+        let middle = digests.len() / 2;
+        assert_eq!(run(&mut s, &format!("goto {middle}")), middle);
+        assert!(run(&mut s, "step 5 event") > middle);
+        assert!(run(&mut s, "reverse-continue") <= middle + 5);
+        assert_eq!(run(&mut s, "goto 0"), 0);
+    }
+}
+
+#[test]
+fn two_runs_of_one_module_are_one_run() {
+    let mut all = 0;
+    for seed in 0..30 {
+        let runs = [0, 1].map(|_| {
+            let p = small(seed).unwrap();
+            let mut m = Machine::new(&p);
+            let mut events = Vec::new();
+            while let Some(step) = m.step(&p) {
+                events.push(step.event);
+            }
+            (events, m.digest())
+        });
+        assert!(runs[0] == runs[1], "seed {seed}");
+        all += runs[0].0.len();
+    }
+    assert!(all > 1000);
 }

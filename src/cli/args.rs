@@ -67,6 +67,12 @@ pub enum Cmd {
     Lower(LowerArgs),
     /// Run a program and a script of commands without the screen.
     Run(RunArgs),
+    /// Make modules out of a number, for trying things on.
+    Gen(GenArgs),
+    /// Print modules in their canonical form, or turn text into JSON and back.
+    Fmt(FmtArgs),
+    /// Make a module that goes wrong as small as it can be.
+    Shrink(ShrinkArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
     /// Print the completion script of a shell.
@@ -381,4 +387,74 @@ pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// `gen`.
+#[derive(Debug, Args)]
+pub struct GenArgs {
+    /// The number of the (first) module.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// How many modules, of this number and those after it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=crate::limits::MAX_GENERATED_MODULES))]
+    pub count: u64,
+    /// Generation [default: by the number].
+    #[arg(long, value_name = "GEN")]
+    pub arch: Option<Generation>,
+    /// Static copies on one engine only.
+    #[arg(long)]
+    pub plain: bool,
+    /// Where to write; a directory for several modules, standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub output: Option<PathBuf>,
+    /// Where to write what memory holds at the start; a directory for several modules.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub memory_out: Option<PathBuf>,
+    /// How output looks; the modules are text or JSON by `--format`.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `fmt`.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// Modules, as text or JSON.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Only say which files would change.
+    #[arg(long)]
+    pub check: bool,
+    /// Write each file in its place.
+    #[arg(long, conflicts_with = "check")]
+    pub write: bool,
+    /// The form to print [default: that of the file].
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub to: Option<Format>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `shrink`.
+#[derive(Debug, Args)]
+pub struct ShrinkArgs {
+    /// The module.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What goes wrong: `lowering`, or a program that is given a file with the module and whose
+    /// exit status is not 0.
+    #[arg(long, value_name = "lowering|PROGRAM", default_value = "lowering")]
+    pub property: String,
+    /// Where to write the small module; standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How the module is read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How it is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
 }

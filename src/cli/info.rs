@@ -6,6 +6,7 @@ use super::out::{Out, Style};
 use super::rows::hex_string;
 use crate::check::{Order, RingView, Slots};
 use crate::diag::render::printable;
+use crate::engine::budget::Budget;
 use crate::engine::program::Program;
 use crate::udma::Dir;
 use serde_json::json;
@@ -69,6 +70,8 @@ pub struct InfoFacts {
     pub batches: Vec<(String, BatchFacts)>,
     /// Further facts, such as the queues or regions of a program: (name, value).
     pub more: Vec<(String, String)>,
+    /// What a module takes of rings.
+    pub budget: Option<Budget>,
 }
 
 /// Looks one ring over.
@@ -133,7 +136,7 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
 
 /// Facts of an input's program; none where it has no program.
 fn program(input: &Input) -> Vec<(String, String)> {
-    let facts = |p| program_facts(p, input.end.is_some());
+    let facts = |p: &Program| program_facts(p, input.end.is_some());
     input.program.as_deref().map(facts).unwrap_or_default()
 }
 
@@ -157,6 +160,7 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
         rings: input.sets.iter().flat_map(of_set).collect(),
         batches: batches.collect(),
         more: program(input),
+        budget: input.program.as_deref().and_then(|p| p.module.as_deref()).map(Budget::of_run),
     }
 }
 
@@ -194,6 +198,9 @@ fn print_json(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
     }
     for (name, value) in &f.more {
         out.value(&json!({ "fact": name, "value": value }))?;
+    }
+    if let Some(b) = &f.budget {
+        out.value(&json!({ "budget": b.to_json() }))?;
     }
     Ok(())
 }
@@ -243,6 +250,12 @@ fn print_text(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
     }
     for (name, value) in &f.more {
         out.line(&format!("  {name:<10}  {}", printable(value)))?;
+    }
+    if let Some(b) = &f.budget {
+        out.line("  budget")?;
+        for line in b.lines() {
+            out.line(&format!("    {}", printable(&line)))?;
+        }
     }
     Ok(())
 }

@@ -9,6 +9,8 @@ pub mod convert;
 pub mod decode;
 pub mod encode;
 pub mod explain;
+pub mod fmt;
+pub mod r#gen;
 pub mod info;
 pub mod inputs;
 pub mod lower;
@@ -17,6 +19,7 @@ pub mod out;
 pub mod rows;
 pub mod run;
 pub mod shell;
+pub mod shrink;
 mod texts;
 pub mod words;
 
@@ -82,6 +85,9 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Info(a) | Cmd::Check(a)) => a.out.clone(),
         Some(Cmd::Lower(a)) => a.out.clone(),
         Some(Cmd::Run(a)) => a.out.clone(),
+        Some(Cmd::Gen(a)) => a.out.clone(),
+        Some(Cmd::Fmt(a)) => a.out.clone(),
+        Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
@@ -105,6 +111,9 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
+        Cmd::Gen(a) => r#gen::run(a, out),
+        Cmd::Fmt(a) => fmt::run(a, out),
+        Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),

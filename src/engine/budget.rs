@@ -217,7 +217,9 @@ impl Budget {
             };
             for b in q.dma_blocks() {
                 let Body::DmaBlock(block) = &b.body else { continue };
-                let resolve = |d: &Inst| resolve_descriptor(d, &Zero, layout, &Zero);
+                let resolve = |d: &Inst| {
+                    resolve_descriptor(d, &Zero, layout, &Zero).map_err(|f| f.diag.message)
+                };
                 let groups = block.descriptors().map(|d| resolve(d)).collect();
                 let n = block.descriptors().count() as u64;
                 let kind = dge.get(&(&*q.name, &*b.name)).copied().unwrap_or(DgeType::Unassigned);
@@ -225,7 +227,7 @@ impl Budget {
             }
             for i in unlowered.remove(&q.name).unwrap_or_default() {
                 let kind = i.dma().map_or(DgeType::Unassigned, |d| d.dge);
-                let group = resolve_dma(i, &Zero, layout, &Zero);
+                let group = resolve_dma(i, &Zero, layout, &Zero).map_err(|f| f.diag.message);
                 c.block(&mut queue, (&i.name, 1, kind), vec![group]);
             }
             c.out.queues.push(queue);
@@ -245,7 +247,7 @@ impl Budget {
     pub fn of_run(run: &ModuleRun) -> Budget {
         let text = |pos| {
             run.inst(pos).map_or_else(String::new, |i| {
-                let place = crate::diag::render::place(&i.place);
+                let place = super::provenance::line_text(&i.place);
                 if place.is_empty() { i.text.clone() } else { format!("{} ({place})", i.text) }
             })
         };
@@ -270,7 +272,7 @@ impl Count<'_> {
         &mut self,
         queue: &mut QueueBudget,
         (name, descriptors, dge): (&Name, u64, DgeType),
-        groups: Vec<Result<Vec<Transfer>, crate::bir::Finding>>,
+        groups: Vec<Result<Vec<Transfer>, String>>,
     ) {
         queue.blocks += 1;
         queue.descriptors += descriptors;
@@ -282,9 +284,8 @@ impl Count<'_> {
             return;
         }
         let groups: Result<Vec<_>, _> = groups.into_iter().collect();
-        let authored = groups
-            .map_err(|f| f.diag.message)
-            .and_then(|g| author::author_block(&g, self.target).map_err(|e| e.to_string()));
+        let authored =
+            groups.and_then(|g| author::author_block(&g, self.target).map_err(|e| e.to_string()));
         let authored = match authored {
             Ok(a) => a,
             Err(why) => {

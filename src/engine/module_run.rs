@@ -37,8 +37,9 @@ const DATA_ENGINES: u32 = 16;
 const QUEUES_PER_ENGINE: u32 = 16;
 /// The least that a ring may have: the guard and one of the largest packets.
 const MIN_RING_SLOTS: u64 = 256;
-/// Address of memory for data on its way.
-const SCRATCH_BASE: u64 = 0x28_0000_0000;
+/// Address of memory for data on its way, behind all locations. Each queue has its own: blocks of
+/// two engines may be in work at once.
+const SCRATCH_BASE: u64 = 0x200_0000_0000;
 /// Bytes of the largest location for which there is such memory.
 const SCRATCH_BYTES: u64 = 1 << 30;
 /// Slots of a ring (PARAM `ring_slots`): a block that needs more takes several batches.
@@ -405,6 +406,13 @@ impl ModuleRun {
 }
 
 impl ModuleRun {
+    /// What the descriptors of a queue are made for: as [`ModuleRun::target`], with the queue's
+    /// part of the memory for data on its way.
+    fn target_of(&self, id: QueueId) -> Target {
+        let own = |(base, len): (u64, u64)| (base + number(id) * len, len);
+        Target { scratch: self.target.scratch.map(own), ..self.target }
+    }
+
     fn commit_fault(&self, packets: &mut Vec<Packet>) {
         match self.fault {
             None => {}
@@ -418,13 +426,15 @@ impl ModuleRun {
                     }
                 }
             }
-            Some(RingFault::DroppedByPacking) => {
-                if packets.len() > 1 {
-                    packets.pop();
-                }
-            }
+            Some(RingFault::DroppedByPacking) if packets.len() > 1 => drop(packets.pop()),
+            Some(RingFault::DroppedByPacking) => {}
         }
     }
+}
+
+/// Which of the module's queues it is, in the order of the file.
+fn number(id: QueueId) -> u64 {
+    u64::from(id.queue * DATA_ENGINES + id.engine)
 }
 
 fn without_barriers(desc: Desc, dir: Dir) -> Desc {
@@ -587,16 +597,17 @@ fn memory(layout: &Layout, initial: &Initial, p: &mut Program) -> Result<(), Vec
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// The machine that descriptors are made for, with memory for data that must be put down on
-/// its way.
+/// The machine that descriptors are made for, with memory of each queue for data that must be
+/// put down on its way.
 fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
     let mut target = Target::new(options.arch, options.profile);
     let most = layout.placed().iter().map(|l| l.bytes()).max().unwrap_or(0);
     if most > 0 && most <= SCRATCH_BYTES {
-        let (base, len) = (SCRATCH_BASE, most * 2);
+        let (base, each) = (SCRATCH_BASE, most * 2);
         let (name, kind, fill) = ("scratch".to_owned(), RegionKind::Device, Fill::Byte(UNWRITTEN));
+        let len = each * p.queues.iter().map(|q| number(q.id) + 1).max().unwrap_or(1);
         p.regions.push(Region { name, kind, base, len, fill });
-        target.scratch = Some((base, len));
+        target.scratch = Some((base, each));
     }
     target
 }
@@ -604,6 +615,9 @@ fn scratch(layout: &Layout, options: &Options, p: &mut Program) -> Target {
 impl Program {
     /// An instruction of the module, in words.
     pub fn inst_text(&self, pos: Pos) -> String {
+        if pos == Pos::ADDED {
+            return "an instruction that lowering added".to_owned();
+        }
         let info = self.module.as_ref().and_then(|m| m.inst(pos));
         info.map_or_else(|| format!("instruction {}", pos.0), |i| i.text.clone())
     }

@@ -11,7 +11,7 @@ use super::module_run::{InstInfo, ModuleRun, Origin};
 use super::program::QueueId;
 use super::ring::Machine;
 use crate::bir::{Body, Inst, Module, Name, Pos};
-use crate::diag::render;
+use crate::diag::{Place, render};
 use crate::limits::MAX_NAMES_COMPARED;
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, describe};
 use std::collections::BTreeSet;
@@ -102,24 +102,19 @@ impl<'a> Provenance<'a> {
     /// The descriptors that an instruction of the loaded module became, by queue and block.
     pub fn descriptors(&self, pos: Pos) -> Vec<DescriptorAt> {
         let mut out = Vec::new();
-        self.each_descriptor(&mut |queue, position, block, descriptor, inst| {
-            if inst.pos == pos {
-                let (queue, block) = (queue.clone(), block.name.clone());
-                out.push(DescriptorAt { queue, position, block, descriptor });
-            }
-        });
-        out
-    }
-
-    fn each_descriptor(&self, f: &mut dyn FnMut(&Name, u32, &Arc<Inst>, u32, &Arc<Inst>)) {
         for q in &self.module().queues {
-            for (k, block) in (0u32..).zip(q.dma_blocks()) {
+            for (position, block) in (0u32..).zip(q.dma_blocks()) {
                 let Body::DmaBlock(b) = &block.body else { continue };
-                for (d, inst) in (0u32..).zip(b.descriptors()) {
-                    f(&q.name, k, block, d, inst);
-                }
+                let all = (0u32..).zip(b.descriptors()).filter(|(_, d)| d.pos == pos);
+                out.extend(all.map(|(descriptor, _)| DescriptorAt {
+                    queue: q.name.clone(),
+                    position,
+                    block: block.name.clone(),
+                    descriptor,
+                }));
             }
         }
+        out
     }
 
     /// The instructions after the last stage that fire a block.
@@ -260,19 +255,24 @@ impl<'a> Provenance<'a> {
         self.source_lines(pos, out);
         self.stage_lines(pos, out);
         let descriptors = self.descriptors(pos);
-        let mut at = 0;
+        let (mut at, mut blocks) = (0, 0);
         while let Some(d) = descriptors.get(at) {
             let same = descriptors[at..]
                 .iter()
                 .take_while(|x| (&x.queue, x.position) == (&d.queue, d.position));
             let numbers: Vec<u64> = same.map(|x| u64::from(x.descriptor)).collect();
             at += numbers.len();
-            for t in self.triggers(&d.queue, &d.block) {
-                out.push(row("trigger", &format!("{} on {}", inst_text(&t), t.engine)));
+            blocks += 1;
+            if blocks > CHAINS_SHOWN {
+                continue;
+            }
+            for t in self.triggers(&d.queue, &d.block).iter().take(NAMES_SHOWN) {
+                out.push(row("trigger", &format!("{} on {}", inst_text(t), t.engine)));
             }
             let runs = runs_text(&numbers);
             out.push(row("block", &format!("{} {}, descriptor {runs}", d.queue, d.block)));
         }
+        more(blocks, CHAINS_SHOWN, "blocks", out);
         slots_row(&self.slots(m, pos), out);
     }
 
@@ -281,7 +281,7 @@ impl<'a> Provenance<'a> {
             out.push(row("source", "none: lowering added it of its own accord"));
             return;
         };
-        let place = render::place(&info.place);
+        let place = line_text(&info.place);
         let place = if place.is_empty() { "no file".to_owned() } else { place };
         out.push(row("source", &format!("{place}: {}", info.text)));
         let loaded = self.run.lowered.snapshots.first();
@@ -322,9 +322,11 @@ impl<'a> Provenance<'a> {
         let Body::DmaBlock(b) = &block.body else { return Vec::new() };
         let n = b.descriptors().count();
         let mut out = vec![row("block", &format!("{queue} {}, {n} descriptors", block.name))];
-        for t in self.triggers(queue, &block.name) {
-            out.push(row("trigger", &format!("{} on {}", inst_text(&t), t.engine)));
+        let triggers = self.triggers(queue, &block.name);
+        for t in triggers.iter().take(CHAINS_SHOWN) {
+            out.push(row("trigger", &format!("{} on {}", inst_text(t), t.engine)));
         }
+        more(triggers.len(), CHAINS_SHOWN, "triggers", &mut out);
         slots_row(&self.slots_of_block(m, queue, position), &mut out);
         let from: BTreeSet<Pos> = b.descriptors().map(|d| d.pos).collect();
         for pos in from.iter().take(CHAINS_SHOWN) {
@@ -373,7 +375,7 @@ impl<'a> Provenance<'a> {
             };
             total += 1;
             if hits.len() < CHAINS_SHOWN {
-                let place = self.source(i.pos).map(|s| render::place(&s.place));
+                let place = self.source(i.pos).map(|s| line_text(&s.place));
                 let place = place.filter(|p| !p.is_empty()).map(|p| format!(", {p}"));
                 hits.push(row(verb, &format!("{}{}", inst_text(i), place.unwrap_or_default())));
             }
@@ -472,6 +474,11 @@ fn desc_in(m: &Machine, id: QueueId, dir: Dir, slot: u64) -> Option<Desc> {
     let mut bytes = [0; DESC_BYTES];
     m.memory.read(ring.slot_addr(slot), &mut bytes);
     Some(Desc::from_bytes(&bytes))
+}
+
+/// A place as file, line and column.
+pub(super) fn line_text(place: &Place) -> String {
+    render::place(&Place { offset: None, ..place.clone() })
 }
 
 fn row(label: &str, text: &str) -> String {

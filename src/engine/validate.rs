@@ -11,8 +11,9 @@ use super::program::Program;
 use super::ring::{Agent, Event, EventKind, Machine};
 use crate::bir::exec::{self, Action, Choice, Control};
 use crate::bir::memory::Read;
-use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos, Walk};
+use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos, verify};
 use crate::diag::{Diagnostic, Severity};
+use crate::limits::MAX_BLAME_BYTES;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,8 +56,9 @@ impl Verdict {
 /// The first place at which two runs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The first instruction of the loaded module, in the order of the run, that leaves other
-    /// bytes behind; where none does the one that wrote the address last.
+    /// The first instruction of the loaded module, in the order of its run, that leaves other
+    /// bytes behind; where none does, or too much is written to tell, the one that wrote the
+    /// address last.
     pub inst: Option<Pos>,
     /// Flat address of the first byte.
     pub address: u64,
@@ -137,6 +139,13 @@ impl Reference {
         self.program.layout()
     }
 
+    /// As [`Reference::judge`], for a form that the verifier accepts.
+    pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        let mut found = verify::verify(module, &Layout::new(module));
+        found.retain(|f| f.diag.severity == Severity::Error);
+        if found.is_empty() { self.judge(module, options) } else { Verdict::Failed(found) }
+    }
+
     /// Compares a later form of the same module, run from the same memory.
     pub fn judge(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
         let program = exec::Program::new(module.clone());
@@ -149,14 +158,19 @@ impl Reference {
         match first_difference(self.layout(), &self.end, &end) {
             None => Verdict::Same,
             Some(at) => {
-                let mine = Trace::of_module(&program, self.start.clone(), options);
-                Verdict::Differs(self.explain(at, mine))
+                let mut other = Trace::new(at.0);
+                other.module(&program, self.layout(), self.start.clone(), options);
+                Verdict::Differs(self.explain(at, other))
             }
         }
     }
 
     /// Compares a run on rings from the same memory, and looks for races in it.
     pub fn judge_rings(&self, p: &Program, readings: Readings) -> Verdict {
+        // What has no end here has none on rings.
+        if !self.complete {
+            return Verdict::Failed(self.findings.clone());
+        }
         let mut machine = Machine::new(p);
         let mut checker = order::Checker::new(p, readings);
         while let Some(step) = machine.step(p) {
@@ -173,7 +187,9 @@ impl Reference {
             return Verdict::Failed(failed);
         }
         if let Some(at) = first_difference(self.layout(), &self.end, &machine.memory) {
-            return Verdict::Differs(self.explain(at, Trace::of_rings(p, self.layout())));
+            let mut other = Trace::new(at.0);
+            other.rings(p, self.layout());
+            return Verdict::Differs(self.explain(at, other));
         }
         let races = checker.finish().diagnostics(p);
         let races: Vec<_> = races.into_iter().filter(|d| d.severity == Severity::Error).collect();
@@ -181,11 +197,11 @@ impl Reference {
     }
 
     fn explain(&self, (address, expected, found): (u64, u8, u8), other: Trace) -> Difference {
-        let own = Trace::of_module(&self.program, self.start.clone(), &exec::Options::default());
-        let culprit = own.order.iter().find(|p| own.left.get(p) != other.left.get(p)).copied();
-        let stranger = other.order.iter().find(|p| !own.left.contains_key(p)).copied();
+        let mut own = Trace::new(address);
+        let options = exec::Options::default();
+        own.module(&self.program, self.layout(), self.start.clone(), &options);
         Difference {
-            inst: culprit.or(stranger),
+            inst: own.first_unlike(&other).or(own.last).or(other.last),
             address,
             place: exec::locate(self.layout(), address),
             expected,
@@ -218,78 +234,132 @@ pub fn first_difference(layout: &Layout, a: &dyn Read, b: &dyn Read) -> Option<(
     None
 }
 
-/// What each instruction of the loaded module left behind over a whole run: a sum over the
-/// bytes that it wrote, whatever the pieces and their order.
-#[derive(Default)]
+/// What each instruction of the loaded module has left behind, time and again in a run: a sum
+/// over the bytes that it wrote so far, each as it wrote it last, whatever the pieces.
 struct Trace {
+    bytes: HashMap<(Pos, u64), u8>,
+    /// The sums, oldest first.
+    left: HashMap<Pos, Vec<u64>>,
+    /// Whose sum came when.
     order: Vec<Pos>,
-    left: HashMap<Pos, u64>,
+    /// An address, and who wrote it last.
+    watched: u64,
+    last: Option<Pos>,
+    noted: u64,
 }
 
 impl Trace {
-    fn note(&mut self, pos: Pos, at: u64, bytes: &[u8]) {
-        let sum = self.left.entry(pos).or_insert_with(|| {
-            self.order.push(pos);
-            0
-        });
-        for (k, b) in bytes.iter().enumerate() {
-            let word = super::ring::digest::mix(at + k as u64, u64::from(*b));
-            *sum = sum.wrapping_add(word);
-        }
+    fn new(watched: u64) -> Trace {
+        let (bytes, left, order) = (HashMap::new(), HashMap::new(), Vec::new());
+        Trace { bytes, left, order, watched, last: None, noted: 0 }
     }
 
-    fn note_walk(&mut self, pos: Pos, walk: &Walk, memory: &dyn Read) {
+    /// Bytes of one instruction, run by run; they are one sum.
+    fn note(&mut self, pos: Pos, runs: impl Iterator<Item = (u64, u64)>, memory: &dyn Read) {
+        let sums = self.left.entry(pos).or_default();
+        let mut sum = sums.last().copied().unwrap_or(0);
         let mut bytes = Vec::new();
-        for (at, len) in walk.runs() {
+        for (at, len) in runs {
+            if (at..at.saturating_add(len)).contains(&self.watched) {
+                self.last = Some(pos);
+            }
+            self.noted = self.noted.saturating_add(len);
+            if self.noted > MAX_BLAME_BYTES {
+                continue;
+            }
             bytes.resize(len as usize, 0);
             memory.read(at, &mut bytes);
-            self.note(pos, at, &bytes);
+            for (k, b) in bytes.iter().enumerate() {
+                let at = at + k as u64;
+                let word = |b: u8| super::ring::digest::mix(at, u64::from(b));
+                if let Some(old) = self.bytes.insert((pos, at), *b) {
+                    sum = sum.wrapping_sub(word(old));
+                }
+                sum = sum.wrapping_add(word(*b));
+            }
         }
+        sums.push(sum);
+        self.order.push(pos);
     }
 
-    fn of_module(p: &exec::Program, mut memory: Memory, options: &exec::Options) -> Trace {
-        let mut trace = Trace::default();
+    /// The instruction that is the first to leave bytes behind which it never does in the other
+    /// run; none where there is too much to compare.
+    fn first_unlike(&self, other: &Trace) -> Option<Pos> {
+        if self.noted.max(other.noted) > MAX_BLAME_BYTES {
+            return None;
+        }
+        // How many sums of each instruction were gone through: here, and in the other run.
+        let mut gone: HashMap<Pos, (usize, usize)> = HashMap::new();
+        self.order.iter().copied().find(|pos| {
+            let (mine, theirs) = gone.entry(*pos).or_default();
+            let sum = self.left.get(pos).and_then(|s| s.get(*mine)).copied().unwrap_or(0);
+            *mine += 1;
+            let rest = other.left.get(pos).and_then(|s| s.get(*theirs..)).unwrap_or(&[]);
+            match rest.iter().position(|s| *s == sum) {
+                Some(k) => *theirs += k,
+                // Nothing was written yet.
+                None if sum == 0 => {}
+                None => return true,
+            }
+            false
+        })
+    }
+
+    /// Of a run of a module, of which the locations in `layout` count: what is put down on its
+    /// way is nobody's business.
+    fn module(
+        &mut self,
+        p: &exec::Program,
+        layout: &Layout,
+        mut memory: Memory,
+        options: &exec::Options,
+    ) {
+        let counts = |run: &(u64, u64)| layout.at(run.0).is_some();
         let mut control = Control::new(p);
         for _ in 0..options.max_steps {
             let Choice::Run(engine) = control.next_engine(p) else { break };
             let Ok(action) = control.fetch(p, &memory, engine) else { break };
-            if exec::apply(&mut memory, p.layout(), &action, &mut |_| {}).is_err() {
-                break;
-            }
-            match &action {
-                Action::Nothing => {}
+            // One descriptor of a block after the other: each may write over the one before.
+            let parts = match action {
                 Action::Transfers(groups) => {
-                    for g in groups {
-                        for t in &g.transfers {
-                            trace.note_walk(g.pos, &t.dest.walk, &memory);
+                    groups.into_iter().map(|g| Action::Transfers(vec![g])).collect()
+                }
+                other => vec![other],
+            };
+            for action in parts {
+                if exec::apply(&mut memory, p.layout(), &action, &mut |_| {}).is_err() {
+                    return;
+                }
+                match &action {
+                    Action::Nothing => {}
+                    Action::Transfers(groups) => {
+                        for g in groups {
+                            let runs = g.transfers.iter().flat_map(|t| t.dest.walk.runs());
+                            self.note(g.pos, runs.filter(counts), &memory);
                         }
                     }
-                }
-                Action::Opaque { pos, writes } => {
-                    for (walk, _) in writes {
-                        trace.note_walk(*pos, walk, &memory);
+                    Action::Opaque { pos, writes } => {
+                        let runs = writes.iter().flat_map(|w| w.0.runs());
+                        self.note(*pos, runs, &memory);
+                    }
+                    Action::Store { pos, walk, .. } => {
+                        self.note(*pos, walk.runs(), &memory);
                     }
                 }
-                Action::Store { pos, walk, .. } => trace.note_walk(*pos, walk, &memory),
             }
             control.complete(p, engine);
         }
-        trace
     }
 
-    /// Writes to locations only: what is put down on its way is nobody's business.
-    fn of_rings(p: &Program, layout: &Layout) -> Trace {
-        let mut trace = Trace::default();
+    /// Of a run on rings, of which the locations in `layout` count.
+    fn rings(&mut self, p: &Program, layout: &Layout) {
         module_run::each_event(p, |m, e| {
-            let Some((pos, at, len)) = written(m, e) else { return };
-            if layout.at(at).is_none() {
-                return;
+            if let Some((pos, at, len)) = written(m, e)
+                && layout.at(at).is_some()
+            {
+                self.note(pos, std::iter::once((at, len)), &m.memory);
             }
-            let mut bytes = vec![0; len as usize];
-            m.memory.read(at, &mut bytes);
-            trace.note(pos, at, &bytes);
         });
-        trace
     }
 }
 
@@ -305,7 +375,11 @@ pub fn written(m: &Machine, e: &Event) -> Option<(Pos, u64, u64)> {
         Agent::Host => return None,
     };
     let seq = m.seqs.iter().find(|s| s.engine == engine)?;
-    Some((seq.work.as_ref()?.inst?.0, at, len))
+    let origin = match (e.agent, e.kind) {
+        (Agent::Engine(id), EventKind::Visible { slot, .. }) => m.rx_origin(id, slot),
+        _ => None,
+    };
+    Some((origin.or_else(|| Some(seq.work.as_ref()?.inst?.0))?, at, len))
 }
 
 /// The verdicts on every stage of a lowering, in order.
@@ -344,7 +418,7 @@ pub fn validate(
     }
     out.stages.push((first.stage, Verdict::Same));
     for s in &lowered.snapshots[1..] {
-        out.stages.push((s.stage, reference.judge(&s.module, options)));
+        out.stages.push((s.stage, reference.judge_sound(&s.module, options)));
     }
     if let Some(p) = rings {
         out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));

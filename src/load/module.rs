@@ -13,7 +13,7 @@ use crate::engine::program::Program;
 use crate::engine::ring::memory::pattern_byte;
 use crate::limits::MAX_DEFAULT_MEMORY_BYTES;
 use crate::udma::{Generation, Profile};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// What can be chosen about a module.
@@ -96,17 +96,21 @@ impl LoadedModule {
         d
     }
 
-    /// What verifier and passes say, with places; nothing twice.
+    /// What verifier and passes say, with places. Of an instruction that the verifier refuses
+    /// the passes say nothing more.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut out: Vec<Diagnostic> = Vec::new();
-        for f in self.findings.iter().chain(self.lowered.findings()) {
-            let d = self.place(f);
-            let known = |o: &Diagnostic| o.code == d.code && o.place == d.place;
-            if !out.iter().any(known) {
-                out.push(d);
-            }
-        }
-        out
+        let of = |f: &Finding| match &f.at {
+            Some(At::Inst(pos, _)) => Some(*pos),
+            _ => None,
+        };
+        let refused: HashSet<Option<Pos>> =
+            self.findings.iter().filter(|f| f.diag.severity == Severity::Error).map(of).collect();
+        let later = self.lowered.findings().filter(|f| !refused.contains(&of(f)));
+        let mut seen = HashSet::new();
+        let all = self.findings.iter().chain(later);
+        all.filter(|f| seen.insert((f.diag.code, f.at.clone(), &f.diag.message)))
+            .map(|f| self.place(f))
+            .collect()
     }
 
     /// Whether the verifier found an error.

@@ -27,6 +27,11 @@ impl Scope {
         }
     }
 
+    /// A DMA block's, whose descriptors may depend on the axes around its triggers.
+    pub fn of_block(axes: Option<&Vec<Range>>) -> Scope {
+        Scope { axes: axes.cloned().unwrap_or_default(), targets: HashSet::new() }
+    }
+
     /// The innermost axis of this name.
     pub fn axis(&self, name: &str) -> Option<&Range> {
         self.axes.iter().rev().find(|a| &*a.name == name)
@@ -39,6 +44,25 @@ impl Scope {
 
     pub fn leave(&mut self, depth: usize) {
         self.axes.truncate(depth);
+    }
+}
+
+/// Notes the loops around a trigger for its blocks. An axis counts where every trigger of the
+/// block has it; its values where they all agree on them.
+pub(super) fn fires<'a>(cx: &mut Cx<'a>, inst: &'a Inst, scope: &Scope) {
+    let Body::Trigger(t) = &inst.body else { return };
+    let Some(queue) = &t.queue else { return };
+    for block in &t.dma_blocks {
+        let axes = cx.fired.entry((queue, block)).or_insert_with(|| scope.axes.clone());
+        axes.retain_mut(|a| match scope.axis(&a.name) {
+            Some(other) => {
+                if other.values != a.values {
+                    a.values = None;
+                }
+                true
+            }
+            None => false,
+        });
     }
 }
 

@@ -99,6 +99,7 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         queues: queue::Index::new(module),
         written: dynamic::written_registers(module),
         unresolved: HashMap::new(),
+        fired: HashMap::new(),
         found: Vec::new(),
         errors: false,
     };
@@ -110,8 +111,10 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         cx.blocks(&f.blocks, &mut scope, Home::Function);
     }
     for q in &module.queues {
-        let mut scope = Scope::default();
-        cx.blocks(&q.blocks, &mut scope, Home::Queue);
+        for inst in q.blocks.iter().flat_map(|b| &b.insts) {
+            let mut scope = Scope::of_block(cx.fired.get(&(&*q.name, &*inst.name)));
+            cx.inst(inst, &mut scope, Home::Queue);
+        }
     }
     order::check(&mut cx);
     cx.found
@@ -140,6 +143,8 @@ struct Cx<'a> {
     written: HashSet<Name>,
     /// Names that were looked up in vain.
     unresolved: HashMap<Name, PlaceError>,
+    /// Axes that all triggers of a block have around them, by queue and block.
+    fired: HashMap<(&'a str, &'a str), Vec<flow::Range>>,
     found: Vec<Finding>,
     errors: bool,
 }
@@ -173,6 +178,7 @@ impl<'a> Cx<'a> {
         dma::check(self, inst);
         dynamic::check(self, inst);
         access::check(self, inst, scope);
+        flow::fires(self, inst, scope);
         let inner = if home == Home::Queue { Home::DmaBlock } else { home };
         let depth = flow::enter(self, inst, scope);
         self.blocks(inst.blocks(), scope, inner);

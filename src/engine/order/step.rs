@@ -252,6 +252,7 @@ impl Teller {
                 if let Agent::Seq(engine) = agent {
                     post(agent, Object::Engine(engine), out);
                 }
+                self.parts(item, out);
             }
             EventKind::PollIdle { idle: true, .. } => self.seen(m, e, agent, None, out),
             _ => {}
@@ -267,6 +268,16 @@ impl Teller {
         }
         for engine in run.exec.joined(item).iter() {
             out(Step::Await { agent, object: Object::Engine(engine).number() });
+        }
+    }
+
+    /// MODEL: what one sequencer does for all that came together lets all of them go on, and
+    /// each then knows of what every other did before.
+    fn parts(&self, item: Item, out: &mut impl FnMut(Step)) {
+        let Some(run) = &self.module else { return };
+        for engine in run.exec.joined(item).iter() {
+            let object = Object::Done(item).number();
+            out(Step::Await { agent: Agent::Seq(engine), object });
         }
     }
 

@@ -11,12 +11,12 @@ use super::event::{EventKind, MarkerWord, Ret};
 use super::host::{Counts, Frame, Host, Next};
 use super::machine::Machine;
 use super::queue::{StagedRun, ix};
-use crate::bir::Engine;
 use crate::bir::exec::{Choice, Why};
+use crate::bir::{Engine, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::author::stamp;
 use crate::engine::module_run::{Batch, Part, Work};
-use crate::engine::program::{Program, RingType};
+use crate::engine::program::{Program, QueueId, RingType};
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::{DESC_BYTES, Dir, ring};
 use std::sync::Arc;
@@ -308,6 +308,26 @@ impl Machine {
         self.memory.write(at, &addr.to_le_bytes());
         self.host.unfenced = true;
         EventKind::Patch { queue: batch.queue, dir, slot, at, addr }
+    }
+
+    /// The instruction of the loaded module from which an Rx descriptor of the batch in work
+    /// stems, by its slot. A block may hold descriptors of several instructions. `None` for the
+    /// completion pair, and where no sequencer has a batch in this queue.
+    pub fn rx_origin(&self, queue: QueueId, slot: u64) -> Option<Pos> {
+        let q = self.queue(queue)?;
+        let seq = self.seqs.iter().find(|s| Some(s.engine) == q.owner)?;
+        let part = seq.host.stack.iter().rev().find_map(|f| match f {
+            Frame::Seq { part, .. } => Some(*part),
+            _ => None,
+        })?;
+        let Part::Batch(batch) = seq.work.as_ref()?.parts.get(part as usize)? else { return None };
+        let size = q.ring(Dir::Rx).size.max(1);
+        let first = q.hw(Dir::Rx).posted.wrapping_sub(batch.rx.len() as u64) % size;
+        let at = (slot + size - first) % size;
+        batch.origins[ix(Dir::Rx)]
+            .get(at as usize)
+            .filter(|o| o.descriptor.is_some())
+            .map(|o| o.inst)
     }
 
     /// Whether nothing of the module is left to do.

@@ -45,13 +45,23 @@ pub fn unresolved(module: &Module) -> Vec<Finding> {
             names.insts.insert(&i.name);
         });
     }
-    let mut c = Checker { names, axes: Vec::new(), targets: HashSet::default(), out: Vec::new() };
+    let mut c = Checker {
+        names,
+        axes: Vec::new(),
+        fired: HashMap::new(),
+        targets: HashSet::default(),
+        out: Vec::new(),
+    };
     for f in &module.functions {
         c.function(f);
     }
+    c.targets.clear();
     for q in &module.queues {
-        c.targets.clear();
-        c.blocks(&q.blocks);
+        for i in q.blocks.iter().flat_map(|b| &b.insts) {
+            // Descriptors may depend on the axes around their triggers.
+            c.axes = c.fired.get(&(&*q.name, &*i.name)).cloned().unwrap_or_default();
+            c.inst(i);
+        }
     }
     c.out
 }
@@ -84,6 +94,8 @@ struct Checker<'m> {
     names: Names<'m>,
     /// Axes of the loops around, outermost first.
     axes: Vec<&'m str>,
+    /// Axes that all triggers of a block have around them, by queue and block.
+    fired: HashMap<(&'m str, &'m str), Vec<&'m str>>,
     /// Blocks of the function.
     targets: HashSet<&'m str, Quick>,
     out: Vec<Finding>,
@@ -157,7 +169,11 @@ impl<'m> Checker<'m> {
         self.axes.pop();
     }
 
-    fn trigger(&mut self, i: &Inst, t: &Trigger) {
+    fn trigger(&mut self, i: &Inst, t: &'m Trigger) {
+        for name in t.queue.iter().flat_map(|q| t.dma_blocks.iter().map(move |b| (&**q, &**b))) {
+            let axes = self.fired.entry(name).or_insert_with(|| self.axes.clone());
+            axes.retain(|a| self.axes.contains(a));
+        }
         if self.queue(i, t.queue.as_deref()) {
             for name in &t.dma_blocks {
                 self.dma_block(i, t.queue.as_deref(), name);

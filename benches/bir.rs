@@ -1,0 +1,102 @@
+//! How fast modules are read, lowered, judged and run on rings. `cargo bench --bench bir`
+//! prints one line a measurement for three sizes each, which shows what grows faster than the
+//! module; nothing is asserted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use dmadbg::bir::{Layout, exec, verify};
+use dmadbg::diag::Place;
+use dmadbg::engine::lower::{self, Stage};
+use dmadbg::engine::module_run::{self, Initial, Options};
+use dmadbg::engine::order::Readings;
+use dmadbg::engine::ring::machine;
+use dmadbg::engine::validate::Reference;
+use dmadbg::load::bir::tape::Tape;
+use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_json, write_text};
+use dmadbg::udma::Generation;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) {
+    let mut best = f64::INFINITY;
+    for _ in 0..2 {
+        let begin = Instant::now();
+        black_box(f());
+        best = best.min(begin.elapsed().as_secs_f64());
+    }
+    println!("{what:<44} {:>10.3} ms  {:>10.3} k {unit}/s", best * 1e3, count as f64 / best / 1e3);
+}
+
+/// Static copies of 64 bytes, `n` of them, over four engines.
+fn module(n: u64) -> String {
+    let bytes = n * 64;
+    let mut text = format!(
+        "bir 2 gen3\n\nfunc main {{\n  set x_set : uint8 ExternalInput {{\n    location x DRAM [{bytes}] addr=0\n  }}\n  \
+        set y_set : uint8 ExternalOutput {{\n    location y DRAM [{bytes}] addr=0\n  }}\n  block Block1:\n"
+    );
+    for i in 0..n {
+        let engine = ["Pool", "Activation", "SP", "PE"][(i % 4) as usize];
+        let at = i * 64;
+        writeln!(
+            text,
+            "    %I-{i} = DMACopy {engine} queue=q{engine} dge_type=None ins(x[[1, 64]] +{at} : uint8) outs(y[[1, 64]] +{at} : uint8)"
+        )
+        .unwrap();
+    }
+    text += "}\n";
+    for engine in ["Pool", "Activation", "SP", "PE"] {
+        writeln!(text, "\nqueue q{engine} blocks=[]").unwrap();
+    }
+    text
+}
+
+fn main() {
+    for n in [1_000u64, 10_000, 50_000] {
+        let text = module(n);
+        let loaded = read_text("m", &text).unwrap().module;
+        let json = write_json(&loaded);
+        let kb = json.len() as u64 / 1000;
+        println!("{n} static copies, {kb} kB of JSON");
+        measure("  JSON index", "kB", kb, || Tape::read(json.as_bytes()).unwrap());
+        measure("  JSON to text", "kB", kb, || json_to_text("m", json.as_bytes()));
+        measure("  text to JSON", "kB", kb, || text_to_json("m", &text));
+        measure("  load JSON", "kB", kb, || read_json("m", json.as_bytes()).unwrap());
+        measure("  load text", "kB", kb, || read_text("m", &text).unwrap());
+        measure("  write JSON", "kB", kb, || write_json(&loaded));
+        measure("  write text", "kB", kb, || write_text(&loaded));
+        measure("  layout and verify", "DMAs", n, || {
+            verify::verify(&loaded, &Layout::new(&loaded))
+        });
+        let options = lower::Options::default();
+        for stage in [Stage::Peel, Stage::Unroll, Stage::Split, Stage::Check, Stage::LowerDma] {
+            let what = format!("  lower as far as {stage}");
+            measure(&what, "DMAs", n, || lower::lower(&loaded, &options, stage));
+        }
+        let lowered = lower::lower(&loaded, &options, Stage::LowerDma);
+        let last = lowered.module().unwrap().clone();
+        measure("  layout and verify, lowered", "DMAs", n, || {
+            verify::verify(&last, &Layout::new(&last))
+        });
+        let given = [("x".to_owned(), vec![7; n as usize * 64])].into_iter().collect();
+        let (initial, run) = (Initial { given }, exec::Options::default());
+        let module = Arc::new(loaded);
+        measure("  execute as loaded", "DMAs", n, || {
+            Reference::new(module.clone(), &initial, &run).unwrap()
+        });
+        let reference = Reference::new(module.clone(), &initial, &run).unwrap();
+        assert!(reference.complete);
+        measure("  judge after lower_dma", "DMAs", n, || {
+            assert!(reference.judge(&last, &run).is_good());
+        });
+        let ring = Options::new(Generation::V3);
+        let put = || module_run::program(&lowered, &|_| Place::default(), &initial, &ring).unwrap();
+        measure("  put on rings", "DMAs", n, put);
+        let p = put();
+        let events = machine::run(&p, |_, _| true).machine.n;
+        measure("  run on rings", "events", events, || machine::run(&p, |_, _| true).machine.n);
+        measure("  judge on rings, with the order check", "events", events, || {
+            assert!(reference.judge_rings(&p, Readings::default()).is_good());
+        });
+    }
+}

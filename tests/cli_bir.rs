@@ -1,0 +1,240 @@
+//! The real binary on modules: `gen`, `fmt`, `shrink`, `info`, and `provenance` in scripts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn run(args: &[&str]) -> Ran {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
+    let out = c.args(args).env("NO_COLOR", "1").output().unwrap();
+    Ran {
+        status: out.status.code().unwrap(),
+        out: String::from_utf8(out.stdout).unwrap(),
+        err: String::from_utf8(out.stderr).unwrap(),
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Runs commands on a module.
+fn script(module: &str, commands: &str) -> Ran {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.dbg");
+    std::fs::write(&path, commands).unwrap();
+    run(&["run", module, "--no-init", "--script", text(&path)])
+}
+
+#[test]
+fn the_same_number_gives_the_same_module_and_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = dir.path().join("m.json");
+    let module = dir.path().join("m.bir");
+    let again = run(&["gen", "--seed", "11"]);
+    let r = run(&["gen", "--seed", "11", "-o", text(&module), "--memory-out", text(&memory)]);
+    assert_eq!((r.status, r.out.as_str()), (0, ""), "{}", r.err);
+    assert_eq!(std::fs::read_to_string(&module).unwrap(), again.out);
+    assert_ne!(run(&["gen", "--seed", "12"]).out, again.out);
+    let given: Value = serde_json::from_slice(&std::fs::read(&memory).unwrap()).unwrap();
+    assert!(given.as_object().unwrap().values().all(|v| v.as_str().unwrap().len() % 2 == 0));
+    let r = run(&["lower", text(&module), "--verify", "--memory-in", text(&memory)]);
+    assert_eq!(r.status, 0, "{}{}", r.out, r.err);
+    let json = run(&["gen", "--seed", "11", "--format", "json"]);
+    let v: Value = serde_json::from_str(&json.out).unwrap();
+    assert!(v["functions"].is_array());
+}
+
+#[test]
+fn several_modules_go_into_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("many");
+    let r = run(&[
+        "gen",
+        "--count",
+        "3",
+        "--seed",
+        "7",
+        "--plain",
+        "-o",
+        text(&to),
+        "--memory-out",
+        text(&to),
+    ]);
+    assert_eq!(r.status, 0, "{}", r.err);
+    let mut names: Vec<String> = std::fs::read_dir(&to)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let all = [7, 8, 9].map(|n| [format!("module-{n}.bir"), format!("module-{n}.memory.json")]);
+    assert_eq!(names, all.concat());
+    let r = run(&["gen", "--count", "3"]);
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("S011") && r.err.contains("directory"), "{}", r.err);
+}
+
+#[test]
+fn text_and_json_are_turned_into_each_other_and_back() {
+    let dir = tempfile::tempdir().unwrap();
+    for seed in ["1", "2", "3"] {
+        let path = dir.path().join("a.bir");
+        assert_eq!(run(&["gen", "--seed", seed, "-o", text(&path)]).status, 0);
+        let first = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(run(&["fmt", "--check", text(&path)]).status, 0);
+        let json = run(&["fmt", "--to", "json", text(&path)]);
+        assert_eq!(json.status, 0, "{}", json.err);
+        let other = dir.path().join("a.json");
+        std::fs::write(&other, &json.out).unwrap();
+        assert_eq!(run(&["fmt", "--check", text(&other)]).status, 0);
+        assert_eq!(run(&["fmt", "--to", "text", text(&other)]).out, first);
+    }
+}
+
+#[test]
+fn fmt_says_what_would_change_and_writes_only_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.bir");
+    assert_eq!(run(&["gen", "--seed", "5", "-o", text(&path)]).status, 0);
+    let good = std::fs::read_to_string(&path).unwrap();
+    let loose = good.replacen("  ", "      ", 1).replacen('\n', "\n\n; a remark\n", 1);
+    std::fs::write(&path, &loose).unwrap();
+    let r = run(&["fmt", "--check", text(&path)]);
+    assert_eq!((r.status, r.out.contains("would change")), (1, true), "{}{}", r.out, r.err);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), loose);
+    let r = run(&["fmt", text(&path)]);
+    assert!(r.status == 0 && r.out.contains("; a remark\n"));
+    assert_eq!(run(&["fmt", "--write", text(&path)]).status, 0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), r.out);
+    let without: String =
+        r.out.lines().filter(|l| *l != "; a remark").map(|l| format!("{l}\n")).collect();
+    assert_eq!(without, good);
+    let json = run(&["fmt", "--to", "json", text(&path)]);
+    assert!(json.status == 0 && json.err.contains("comments"), "{}", json.err);
+}
+
+#[test]
+fn what_cannot_be_printed_is_told_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bad, json) = (dir.path().join("bad.bir"), dir.path().join("bad.json"));
+    std::fs::write(&bad, "bir 2 gen3\nfunc main {\n  wrong here\n}\n").unwrap();
+    std::fs::write(&json, "{\"functions\": [}").unwrap();
+    let r = run(&["fmt", text(&bad), text(&json)]);
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("bad.bir:3:3"), "{}", r.err);
+    assert!(r.err.contains("bad.json:1:16"), "{}", r.err);
+    assert_eq!(run(&["fmt", "--check", "no-such-file"]).status, 2);
+}
+
+#[test]
+fn nothing_is_shrunk_where_nothing_goes_wrong() {
+    let r = run(&["shrink", "sample-programs/copy.bir"]);
+    assert_eq!((r.status, r.out.as_str()), (0, ""), "{}", r.err);
+    assert!(r.err.contains("nothing goes wrong"), "{}", r.err);
+    let r = run(&["shrink", "sample-programs/copy-4k.dma"]);
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("no module"), "{}", r.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_can_say_what_goes_wrong() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("judge");
+    std::fs::write(&program, "#!/bin/sh\n! grep -q DMACopy \"$1\"\n").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let small = dir.path().join("small.bir");
+    let r = run(&[
+        "shrink",
+        "sample-programs/gather.bir",
+        "--property",
+        text(&program),
+        "-o",
+        text(&small),
+    ]);
+    assert_eq!(r.status, 1, "{}", r.err);
+    let small = std::fs::read_to_string(&small).unwrap();
+    assert_eq!(small.matches("DMACopy").count(), 1, "{small}");
+    assert!(r.err.starts_with("1 of 2 instructions are left"), "{}", r.err);
+    let r = run(&["shrink", "sample-programs/copy.bir", "--property", "no-such-program-here"]);
+    assert_eq!(r.status, 2);
+}
+
+#[test]
+fn info_of_a_module_tells_its_budget() {
+    let r = run(&["info", "sample-programs/gather.bir"]);
+    assert_eq!(r.status, 0, "{}", r.err);
+    for part in ["budget", "qPoolDyn0", "SWDGE of depth 1020", "spent by %I-2 DMACopy"] {
+        assert!(r.out.contains(part), "{part}: {}", r.out);
+    }
+    let r = run(&["info", "--format", "json", "sample-programs/gather.bir"]);
+    let lines: Vec<Value> = r.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let b = &lines.iter().find(|l| l.get("budget").is_some()).unwrap()["budget"];
+    assert_eq!((&b["queues"][0]["blocks"], &b["queues"][0]["descriptors"]), (&9.into(), &9.into()));
+    assert_eq!(
+        (&b["limits"]["queue"], &b["limits"]["driver_batch"]),
+        (&16_777_200.into(), &2033.into())
+    );
+    // One META for the cast, one Tx for each row, and a completion pair for each of nine blocks.
+    assert_eq!((&b["all"]["tx"], &b["all"]["rx"]), (&19.into(), &18.into()));
+}
+
+#[test]
+fn provenance_goes_from_the_line_to_the_slots_and_back() {
+    let r = script(
+        "sample-programs/gather.bir",
+        "finish\nfinish\nprovenance %I-2\nprov rx[2]\nprov dma_block_1\nprov idx\nprov qPoolDyn0\n",
+    );
+    assert_eq!(r.status, 0, "{}{}", r.out, r.err);
+    let source = "source     sample-programs/gather.bir:24:5: %I-2 DMACopy";
+    assert!(r.out.matches(source).count() >= 3, "{}", r.out);
+    for part in [
+        "unroll     %I-2_0 DMACopy, %I-2_1 DMACopy",
+        "block      qPoolDyn0 dma_block_1, descriptor 0",
+        "slots      e0.q0.rx[2]",
+        "slot       e0.q0.rx[2] (qPoolDyn0)",
+        "block      dma_block_1, descriptor 0 of 1, fire 0",
+        "run as     %I-2_0 DMATrigger on Pool",
+        "written by %I-1 DMACopy",
+        "queue      qPoolDyn0 is e0.q0",
+        "the lap of the ring",
+    ] {
+        assert!(r.out.contains(part), "{part}: {}", r.out);
+    }
+}
+
+#[test]
+fn an_address_in_a_ring_is_its_slot() {
+    let r = script(
+        "sample-programs/gather.bir",
+        "finish\nprovenance rx[0]\nprint rx[0].addr\nprov 0x3000004000\n",
+    );
+    assert_eq!(r.status, 0, "{}{}", r.out, r.err);
+    assert!(r.out.matches("slot       e0.q0.rx[0]").count() == 2, "{}", r.out);
+}
+
+#[test]
+fn a_wrong_name_is_pointed_at_and_the_nearest_is_named() {
+    for (line, column, help) in [
+        ("provenance %I-3", 12, "`I-1` or `I-2`"),
+        ("prov  dma_block_11", 7, "`dma_block_1`"),
+        ("prov tx[99999]", 6, "1024"),
+    ] {
+        let r = script("sample-programs/gather.bir", &format!("{line}\n"));
+        assert_eq!(r.status, 2, "{line}");
+        assert!(r.err.contains(&format!("s.dbg:1:{column}")), "{line}: {}", r.err);
+        assert!(r.err.contains("S005") && r.err.contains(help), "{line}: {}", r.err);
+    }
+    let r = script("sample-programs/gather.bir", "prov tx[0:3]\n");
+    assert!(r.status == 2 && r.err.contains("S003") && r.err.contains(":1:6"), "{}", r.err);
+    let r = script("sample-programs/copy-4k.dma", "prov tx[0]\n");
+    assert!(r.status == 2 && r.err.contains("not made of a module"), "{}", r.err);
+}
