@@ -167,18 +167,32 @@ fn a_slot_leads_to_the_instruction_that_it_came_from_and_back() {
     assert_eq!(m.selection.slot, 3);
     let second = m.source.selected.unwrap();
     assert_eq!(m.session.program().inst_text(second), "%I-2 DMACopy");
-    // The very trigger whose block it is, in the text that is run.
+    // The very descriptor that it is, in the text that is run.
     let line = |m: &Model| m.listing().unwrap().lines[m.source.cursor].text.clone();
-    assert!(line(&m).contains("%I-2_0 ="), "{}", line(&m));
-    keys(&mut m, "<Down><Down>");
-    assert!(line(&m).contains("%I-2_1 ="), "{}", line(&m));
-    // Back: Enter on the line of the first instruction selects its slots.
+    assert!(line(&m).contains("%dma_block_1_desc_0 ="), "{}", line(&m));
+    // A completion pair is that of its block.
+    keys(&mut m, "<Down>");
+    assert!(line(&m).contains("%dma_block_1 ="), "{}", line(&m));
+    keys(&mut m, "<Down>");
+    assert!(line(&m).contains("%dma_block_2_desc_0 ="), "{}", line(&m));
+    // A stage before has the clone.
+    keys(&mut m, "<");
+    assert!(line(&m).contains("%I-2_1 = DMACopy"), "{}", line(&m));
+    keys(&mut m, ">");
+    // Back: Enter on a descriptor or a trigger selects what is of it alone.
     m.focus = Pane::Source;
+    for (what, slots) in [("%dma_block_5_desc_0 =", "tx[11]"), ("%I-2_6 =", "tx[15]")] {
+        let lines = &m.listing().unwrap().lines;
+        m.source.cursor = lines.iter().position(|l| l.text.contains(what)).unwrap();
+        keys(&mut m, "<Enter>");
+        assert_eq!(m.said.clone().unwrap().text, format!("%I-2 DMACopy: e0.q0 {slots}"));
+    }
+    // Enter on the line of the first instruction selects its slots.
     m.source.cursor = m.listing().unwrap().first_of(first).unwrap();
     keys(&mut m, "<Enter>");
     assert_eq!((m.source.selected, m.selection.slot), (Some(first), 0));
     let said = m.said.clone().unwrap().text;
-    assert!(said.starts_with("%I-1 DMACopy: tx[0:2] of e0.q0"), "{said}");
+    assert!(said.starts_with("%I-1 DMACopy: e0.q0 tx[0:1]"), "{said}");
 }
 
 #[test]

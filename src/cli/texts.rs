@@ -23,3 +23,38 @@ impl Target for WithTexts<'_> {
         Target::event(self.0)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::diag::Place;
+    use crate::engine::lower::{self, Stage};
+    use crate::engine::module_run::{self, Initial, Options};
+    use crate::script::parse_command;
+    use crate::udma::Generation;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_script_sees_the_text_of_a_stage_and_how_two_differ() {
+        let text = include_str!("../../sample-programs/copy.bir");
+        let module = crate::load::bir::read_text("copy.bir", text).unwrap().module;
+        let lowered = lower::lower(&module, &lower::Options::default(), Stage::LowerDma);
+        let (initial, options) = (Initial::default(), Options::new(Generation::V3));
+        let p = module_run::program(&lowered, &|_| Place::default(), &initial, &options).unwrap();
+        let mut session = Session::new(Arc::new(p));
+        let mut ask = |line: &str| {
+            let command = parse_command(line).unwrap().unwrap();
+            WithTexts(&mut session).run(&command).map(|r| r.lines.join("\n"))
+        };
+        assert_eq!(ask("pass lower_dma").unwrap(), "lower_dma: 1 trigger, 1 block, 1 descriptor");
+        ask("doorbell").unwrap();
+        let near = ask("list 11").unwrap();
+        let line = near.lines().find(|l| l.contains("=> SP ")).unwrap();
+        assert!(line.starts_with("~   11 ") && line.contains("%I-1 = DMATrigger"), "{near}");
+        let diff = ask("pass diff").unwrap();
+        assert!(diff.starts_with("check -> lower_dma\n") && diff.contains("\n+     %I-1 = DMATr"));
+        assert_eq!(ask("pass diff loaded peel").unwrap().lines().count(), 2);
+        assert_eq!(ask("list 0").unwrap_err().code, "S003");
+    }
+}

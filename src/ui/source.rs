@@ -6,20 +6,13 @@ use super::model::{LOOK_BACK, Model};
 use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
 use crate::engine::lower::Stage;
-use crate::engine::module_run::ModuleRun;
+use crate::engine::module_run::{ModuleRun, Origin};
 use crate::engine::program::QueueId;
-use crate::engine::ring::{Agent, Event, EventKind};
-use crate::load::bir::listing::{Listing, Standing, standing};
+use crate::engine::ring::{Agent, EventKind};
+use crate::load::bir::listing::{Listing, QueuePart, Standing, standing};
 use crate::udma::Dir;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Events read in search of copies; before them nothing is known of where a slot came from.
-const MAX_SCAN: u64 = 1 << 16;
-/// Events read at once.
-const CHUNK: u64 = 1 << 12;
-/// Copies remembered.
-const MAX_COPIES: usize = 1 << 18;
 /// Smallest pane with a line for each stage.
 const TALL: usize = 24;
 /// Smallest pane with the selected line in full below the text.
@@ -49,7 +42,10 @@ pub struct Source {
     /// The instruction of the module that is run which the cursor is to go to, where its text
     /// is shown.
     item: Option<Item>,
-    copies: Copies,
+    /// The descriptor that the cursor is to go to, where its text is shown.
+    part: Option<QueuePart>,
+    /// The slots that hold what the line with the cursor shows.
+    pub held: Vec<Held>,
 }
 
 /// How the rows of the pane are used.
@@ -73,63 +69,15 @@ pub fn split(height: usize) -> Split {
     Split { stages, text: height.saturating_sub(stages + detail), detail }
 }
 
-/// Descriptors that a sequencer copied into a ring, and for which instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copied {
-    /// The event.
-    pub event: u64,
+/// Slots that hold descriptors of an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
     /// Queue.
     pub queue: QueueId,
     /// Ring.
     pub dir: Dir,
-    /// First slot.
-    pub slot: u64,
-    /// How many.
-    pub count: u64,
-    /// The instruction of the loaded module.
-    pub pos: Pos,
-    /// The instruction of the module that is run.
-    pub item: Item,
-}
-
-/// What was copied into rings, as far as the run was read.
-#[derive(Debug, Clone, Default)]
-struct Copies {
-    /// The first event that was read, less one, and the last.
-    read: (u64, u64),
-    /// What each sequencer was at when reading stopped.
-    at: Vec<(Engine, Pos, Item)>,
-    all: Arc<VecDeque<Copied>>,
-}
-
-impl Copies {
-    fn take(&mut self, events: &[Event]) {
-        let all = Arc::make_mut(&mut self.all);
-        for e in events {
-            let Agent::Seq(engine) = e.agent else { continue };
-            match e.kind {
-                EventKind::Inst { pos, item } => {
-                    self.at.retain(|a| a.0 != engine);
-                    self.at.push((engine, pos, item));
-                }
-                EventKind::CopyIn { queue, dir, slot, count } => {
-                    let Some(&(_, pos, item)) = self.at.iter().find(|a| a.0 == engine) else {
-                        continue;
-                    };
-                    all.push_back(Copied { event: e.n, queue, dir, slot, count, pos, item });
-                    if all.len() > MAX_COPIES {
-                        all.pop_front();
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn newest(&self, upto: u64, fits: impl Fn(&Copied) -> bool) -> Option<Copied> {
-        let n = self.all.partition_point(|c| c.event <= upto);
-        self.all.iter().take(n).rev().find(|c| fits(c)).copied()
-    }
+    /// The slots, in the order in which they were staged.
+    pub slots: Vec<u64>,
 }
 
 impl Model {
@@ -155,7 +103,6 @@ impl Model {
             self.source =
                 Source { selected, made_of, seek: selected.is_some(), ..Source::default() };
         }
-        self.read_copies();
         let Some(stage) = self.session.stage() else { return };
         if self.listing().is_none()
             && let Some(listing) = Listing::new(&run, stage)
@@ -172,12 +119,17 @@ impl Model {
             let pos = || self.source.selected.and_then(|p| listing.first_of(p));
             let first = || listing.lines.iter().position(|l| l.pos.is_some());
             // An instruction is told from where it begins, with what is around it.
-            self.source.cursor = item.or_else(pos).or_else(first).unwrap_or(0);
+            let part = self.source.part.as_ref().and_then(|p| listing.line_of_part(p));
+            self.source.cursor = part.or(item).or_else(pos).or_else(first).unwrap_or(0);
             self.source.stage = Some(stage);
             self.source.seek = false;
         }
         let last = listing.lines.len().saturating_sub(1);
         self.source.cursor = self.source.cursor.min(last);
+        let cursor = self.source.cursor;
+        let pos = listing.inst_at(cursor);
+        let held = |dir| self.held(pos?, Some(cursor), dir);
+        self.source.held = Dir::BOTH.into_iter().filter_map(held).collect();
         let rows = split(self.derived.areas.rows(Pane::Source)).text.max(1);
         let (cursor, top) = (self.source.cursor, self.source.top);
         // Where the text moves at all it moves so that what comes can be seen.
@@ -190,26 +142,6 @@ impl Model {
             };
         }
         self.source.top = self.source.top.min((last + 1).saturating_sub(rows));
-    }
-
-    /// Reads what was copied into rings up to the position.
-    fn read_copies(&mut self) {
-        let here = self.session.position();
-        let (from, upto) = self.source.copies.read;
-        if (from..=upto).contains(&here) {
-            return;
-        }
-        if here < from || here - upto > MAX_SCAN {
-            let from = here.saturating_sub(MAX_SCAN);
-            self.source.copies = Copies { read: (from, from), ..Copies::default() };
-        }
-        while self.source.copies.read.1 < here {
-            let from = self.source.copies.read.1 + 1;
-            let to = (from + CHUNK).min(here + 1);
-            let events = self.session.events(from, to);
-            self.source.copies.take(&events);
-            self.source.copies.read.1 = to - 1;
-        }
     }
 
     /// The instruction that the newest event is about, and that of the module that is run where
@@ -252,57 +184,83 @@ impl Model {
         if let Some((pos, item)) = acting.or_else(|| self.newest_done()) {
             self.source.selected = Some(pos);
             self.source.item = item;
+            self.source.part = None;
             self.source.seek = true;
         }
     }
 
-    /// From which copy the selected slot is, if one is known.
-    pub fn slot_origin(&self) -> Option<Copied> {
-        let (queue, s) = (self.queue()?, self.selection);
-        self.source.copies.newest(self.session.position(), |c| {
-            c.queue == queue
-                && c.dir == s.dir
-                && (c.slot..c.slot.saturating_add(c.count)).contains(&s.slot)
-        })
+    /// Of what the descriptor in the selected slot is made.
+    pub fn slot_origin(&self) -> Option<Origin> {
+        let q = self.session.machine().queue(self.queue()?)?;
+        q.origin(self.selection.dir, self.selection.slot)
     }
 
-    /// The newest copy of descriptors that stem from an instruction.
-    pub fn copied_for(&self, pos: Pos, dir: Dir) -> Option<Copied> {
-        self.source.copies.newest(self.session.position(), |c| c.pos == pos && c.dir == dir)
+    /// The slots of a ring that hold descriptors of an instruction, and of the part of it that
+    /// a line shows. Where it was run several times, those of the newest run.
+    fn held(&self, pos: Pos, line: Option<usize>, dir: Dir) -> Option<Held> {
+        let listing = self.listing()?;
+        let item = line.and_then(|l| listing.item_at(l));
+        let part = line.and_then(|l| listing.part_at(l));
+        let fits = |o: &Origin| {
+            let part_fits = part.is_none_or(|p| {
+                o.block.is_some_and(|b| b.0 == p.block)
+                    && (p.descriptor.is_none() || p.descriptor == o.descriptor)
+            });
+            o.inst == pos && o.descriptor.is_some() && item.is_none_or(|i| i == o.item) && part_fits
+        };
+        let m = self.session.machine();
+        let mut best: Option<(u64, Held)> = None;
+        for q in &m.queues {
+            for (slot, o) in q.origins(dir).filter(|(_, o)| fits(o)) {
+                let run = o.block.map_or(0, |b| b.1);
+                match &mut best {
+                    Some((n, held)) if *n == run && held.queue == q.id() => held.slots.push(slot),
+                    Some((n, _)) if *n >= run => {}
+                    _ => best = Some((run, Held { queue: q.id(), dir, slots: vec![slot] })),
+                }
+            }
+        }
+        best.map(|(_, held)| held)
     }
 
-    /// Selects the instruction that the selected slot came from.
+    /// Selects the instruction that the descriptor in the selected slot stems from; the cursor
+    /// goes to that descriptor where the text has it.
     pub(super) fn slot_to_source(&mut self) {
-        if let Some(c) = self.slot_origin() {
-            self.source.selected = Some(c.pos);
-            self.source.item = Some(c.item);
-            self.source.seek = true;
-        }
+        let Some(o) = self.slot_origin().filter(|o| o.inst != Pos::ADDED) else { return };
+        let run = self.session.program().module.clone();
+        let name = self.queue().and_then(|id| run.as_ref()?.queue_name(id).cloned());
+        self.source.selected = Some(o.inst);
+        self.source.item = Some(o.item);
+        self.source.part = name.zip(o.block).map(|(queue, (block, _))| QueuePart {
+            queue,
+            block,
+            descriptor: o.descriptor,
+        });
+        self.source.seek = true;
     }
 
-    /// Selects the instruction of the line with the cursor, and the slots that its descriptors
-    /// were copied to last.
+    /// Selects the instruction of the line with the cursor, and the slots that hold its
+    /// descriptors.
     pub(super) fn source_to_slot(&mut self) {
-        let Some(pos) = self.listing().and_then(|l| l.inst_at(self.source.cursor)) else {
+        let cursor = self.source.cursor;
+        let Some(pos) = self.listing().and_then(|l| l.inst_at(cursor)) else {
             self.say("no instruction stands on this line", None);
             return;
         };
         self.source.selected = Some(pos);
-        self.source.item = None;
+        self.source.item = self.listing().and_then(|l| l.item_at(cursor));
+        self.source.part = None;
         let name = self.session.program().inst_text(pos);
         let dir = self.selection.dir;
-        match self.copied_for(pos, dir).or_else(|| self.copied_for(pos, other(dir))) {
-            Some(c) => {
-                self.session.select(c.queue);
-                self.select_slot(Some(c.dir), c.slot);
-                let last = c.slot + c.count.saturating_sub(1);
-                let text = format!(
-                    "{name}: {}[{}:{last}] of {}, copied by event {}",
-                    c.dir, c.slot, c.queue, c.event
-                );
-                self.say(text, None);
+        let held = [dir, other(dir)].into_iter().find_map(|d| self.held(pos, Some(cursor), d));
+        match held {
+            Some(h) => {
+                let first = h.slots.first().copied().unwrap_or(0);
+                self.session.select(h.queue);
+                self.select_slot(Some(h.dir), first);
+                self.say(format!("{name}: {} {}", h.queue, slots(&h)), None);
             }
-            None => self.say(format!("{name}: none of it is in a ring yet"), None),
+            None => self.say(format!("{name}: none of it is in a ring"), None),
         }
     }
 
@@ -320,6 +278,18 @@ impl Model {
             self.listing().map_or(0, |l| l.lines.iter().map(|l| l.text.len()).max().unwrap_or(0));
         let at = (self.source.shift as u64).saturating_add_signed(n.saturating_mul(STEP));
         self.source.shift = at.min(widest.saturating_sub(1) as u64) as usize;
+    }
+}
+
+/// Slots in short: `tx[3:9]`, or the first of them and how many.
+pub fn slots(held: &Held) -> String {
+    match held.slots.as_slice() {
+        [] => String::new(),
+        [one] => format!("{}[{one}]", held.dir),
+        [first, .., last] if last.checked_sub(*first) == Some(held.slots.len() as u64 - 1) => {
+            format!("{}[{first}:{last}]", held.dir)
+        }
+        [first, ..] => format!("{}[{first}] and {} more", held.dir, held.slots.len() - 1),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::command::{Command, Pass};
 use crate::engine::lower::{Snapshot, Stage};
 use crate::engine::module_run::ModuleRun;
 use crate::engine::session::{SeqAt, Session};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Cells of the table with which two texts are compared exactly; beyond it equal lines are
@@ -67,6 +67,19 @@ pub struct Listing {
     items: HashMap<Item, usize>,
     /// Of the stage that is run: the line on which a queue's block of descriptors begins.
     blocks: HashMap<(Name, Name), usize>,
+    /// Of the stage that is run: the part of a queue that begins on a line.
+    parts: BTreeMap<usize, QueuePart>,
+}
+
+/// A block of descriptors, or one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuePart {
+    /// Queue.
+    pub queue: Name,
+    /// Position of the block in it.
+    pub block: u32,
+    /// Position of the descriptor in the block; the whole block where there is none.
+    pub descriptor: Option<u32>,
 }
 
 impl Listing {
@@ -79,16 +92,31 @@ impl Listing {
         if let Some(before) = at.checked_sub(1).and_then(|i| all.get(i)) {
             compare(&lines_of(before), &mut lines);
         }
-        let (items, blocks) = match at + 1 == all.len() {
+        let (items, blocks, parts) = match at + 1 == all.len() {
             true => places(run, &all[at], &lines),
             false => Default::default(),
         };
-        Some(Listing { stage, lines, items, blocks })
+        Some(Listing { stage, lines, items, blocks, parts })
     }
 
     /// The line of an instruction of the module that is run, from 0, where this is its text.
     pub fn line_of(&self, item: Item) -> Option<usize> {
         self.items.get(&item).copied()
+    }
+
+    /// The instruction of the module that is run which begins on a line.
+    pub fn item_at(&self, line: usize) -> Option<Item> {
+        self.items.iter().find(|(_, l)| **l == line).map(|(item, _)| *item)
+    }
+
+    /// The block or descriptor that begins on a line.
+    pub fn part_at(&self, line: usize) -> Option<&QueuePart> {
+        self.parts.get(&line)
+    }
+
+    /// The line of a block or descriptor.
+    pub fn line_of_part(&self, part: &QueuePart) -> Option<usize> {
+        self.parts.iter().find(|(_, p)| *p == part).map(|(line, _)| *line)
     }
 
     /// Lines, from 0, of an instruction of the module that is run, which stems from `pos`: its
@@ -151,7 +179,7 @@ fn lines_of(snapshot: &Snapshot) -> Vec<Line> {
 }
 
 /// Lines of instructions, and of blocks of descriptors by queue and name.
-type Places = (HashMap<Item, usize>, HashMap<(Name, Name), usize>);
+type Places = (HashMap<Item, usize>, HashMap<(Name, Name), usize>, BTreeMap<usize, QueuePart>);
 
 /// On which line each instruction of the module that is run begins. Lines and visit are in the
 /// same order; where they do not agree nothing is said.
@@ -172,10 +200,20 @@ fn places(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> Places {
         return Default::default();
     }
     let mut blocks = HashMap::new();
+    let mut parts = BTreeMap::new();
     for q in &snapshot.module.queues {
-        for i in q.blocks.iter().flat_map(|b| &b.insts) {
-            if let Some(line) = lines_by_inst.get(&Arc::as_ptr(i)) {
-                blocks.insert((q.name.clone(), i.name.clone()), *line);
+        for (block, i) in (0u32..).zip(q.dma_blocks()) {
+            let line = |i: &Arc<Inst>| lines_by_inst.get(&Arc::as_ptr(i)).copied();
+            let part = |descriptor| QueuePart { queue: q.name.clone(), block, descriptor };
+            if let Some(line) = line(i) {
+                blocks.insert((q.name.clone(), i.name.clone()), line);
+                parts.insert(line, part(None));
+            }
+            let Body::DmaBlock(b) = &i.body else { continue };
+            for (n, d) in (0u32..).zip(b.descriptors()) {
+                if let Some(line) = line(d) {
+                    parts.insert(line, part(Some(n)));
+                }
             }
         }
     }
@@ -183,7 +221,7 @@ fn places(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> Places {
         let item = Item(k);
         Some((item, *lines_by_inst.get(&Arc::as_ptr(run.exec.inst(item)?))?))
     };
-    ((0..run.exec.items()).filter_map(line).collect(), blocks)
+    ((0..run.exec.items()).filter_map(line).collect(), blocks, parts)
 }
 
 /// Pairs of equal lines of two texts, ascending in both.

@@ -11,7 +11,7 @@ use crate::load::bir::listing::{Change, Listing};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
-use crate::ui::source::{short, split};
+use crate::ui::source::{short, slots, split};
 use ratatui::style::Modifier;
 
 /// Columns of the mark of a sequencer.
@@ -200,12 +200,11 @@ fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     }
     let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
     out.push_str(&format!(", {n} line{} here", if n == 1 { "" } else { "s" }));
-    let copied = [crate::udma::Dir::Tx, crate::udma::Dir::Rx].map(|d| model.copied_for(pos, d));
-    if let Some(c) = copied.iter().flatten().next() {
-        out.push_str(&format!(", in {}", c.queue));
+    if let Some(h) = model.source.held.first() {
+        out.push_str(&format!(", in {}", h.queue));
     }
-    for c in copied.into_iter().flatten() {
-        out.push_str(&format!(" {}[{}:{}]", c.dir, c.slot, c.slot + c.count.saturating_sub(1)));
+    for h in &model.source.held {
+        out.push_str(&format!(" {}", slots(h)));
     }
     out
 }
