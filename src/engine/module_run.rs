@@ -25,10 +25,10 @@ use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Address of the first ring.
-pub const RINGS_BASE: u64 = 0x30_0000_0000;
+/// Address of the first ring; behind all external tensors.
+pub const RINGS_BASE: u64 = 0x180_0000_0000;
 /// Address of the first marker; each queue has 64 bytes.
-pub const MARKERS_BASE: u64 = 0x2f_0000_0000;
+pub const MARKERS_BASE: u64 = 0x170_0000_0000;
 /// Bytes of a queue's marker area.
 const MARKER_BYTES: u64 = 64;
 /// Engines that carry the data of one core.
