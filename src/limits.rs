@@ -86,15 +86,21 @@ pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 pub const MAX_CHECKPOINTS: usize = 1024;
 /// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
 pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
-/// Bytes of memory that the execution of a module may hold (4 GiB).
-pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
+/// Bytes of memory that the execution of a module may hold (2 GiB).
+pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 31;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
 /// decisions of loops and branches.
-pub const MAX_BIR_STEPS: u64 = 1 << 24;
-/// Bytes that one side of one transfer may have in an execution (1 GiB).
+pub const MAX_BIR_STEPS: u64 = 1 << 22;
+/// Bytes that all sides of one transfer may have together in an execution (1 GiB).
 pub const MAX_BIR_TRANSFER_BYTES: u64 = 1 << 30;
 /// Bytes that an execution may move where its caller sets no other bound (16 GiB).
 pub const MAX_BIR_MOVED_BYTES: u64 = 1 << 34;
+/// As how many moved bytes a transfer counts at least, ..
+pub const BIR_TRANSFER_PRICE: u64 = 1024;
+/// .. and a stretch of contiguous bytes in it.
+pub const BIR_RUN_PRICE: u64 = 32;
+/// Operands that are looked at to keep opaque instructions in order.
+pub const MAX_BIR_ORDER: usize = 1 << 24;
 /// Entries of one index list in an execution.
 pub const MAX_BIR_INDICES: u64 = 1 << 20;
 /// Queues of one module.

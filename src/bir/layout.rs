@@ -347,8 +347,14 @@ fn spread(elem: u64, pairs: &[Pair]) -> Result<(Vec<Dim>, i128, i128), PlaceErro
     }
     let (mut down, mut up) = (0i128, 0i128);
     let mut dims = Vec::with_capacity(pairs.len());
+    let none = pairs.iter().any(|p| p.num == 0);
     for p in pairs {
         let step = p.step.checked_mul(elem as i64).ok_or(PlaceError::Overflow)?;
+        if none {
+            // Nothing is reached, and the other counts have no bound.
+            dims.push(Dim { step, num: p.num.min(1) });
+            continue;
+        }
         let reach = i128::from(step) * i128::from(p.num.saturating_sub(1));
         if reach < 0 {
             down += reach
@@ -360,12 +366,21 @@ fn spread(elem: u64, pairs: &[Pair]) -> Result<(Vec<Dim>, i128, i128), PlaceErro
     Ok((dims, down, up))
 }
 
+/// A walk without elements: as many dimensions, none longer than 1, so that no product of some
+/// of them overflows.
+fn empty(loc: &Placed, mut dims: Vec<Dim>, elem: u64) -> Walk {
+    for d in &mut dims {
+        *d = Dim { step: 0, num: d.num.min(1) };
+    }
+    Walk { start: loc.addr, dims, elem }
+}
+
 fn walk_dram(loc: &Placed, elem: u64, pairs: &[Pair], offset: i64) -> Result<Walk, PlaceError> {
     let (dims, down, up) = spread(elem, pairs)?;
     let at = i128::from(offset) * i128::from(elem);
     let size = i128::from(loc.pitch);
     if dims.iter().any(|d| d.num == 0) {
-        return Ok(Walk { start: loc.addr, dims, elem });
+        return Ok(empty(loc, dims, elem));
     }
     if at + down < 0 || at + up + i128::from(elem) > size {
         let bad = first_outside(&dims, at, i128::from(elem), size);
@@ -386,9 +401,13 @@ fn walk_partitions(
         None => (Pair { step: 0, num: 1 }, pairs),
     };
     let (mut dims, down, up) = spread(elem, inner)?;
+    let all = dims.iter().try_fold(first.num, |n, d| n.checked_mul(d.num));
+    if all.and_then(|n| n.checked_mul(elem)).is_none_or(|n| n > i64::MAX as u64) {
+        return Err(PlaceError::Overflow);
+    }
     if first.num == 0 || dims.iter().any(|d| d.num == 0) {
         dims.insert(0, Dim { step: 0, num: first.num });
-        return Ok(Walk { start: loc.addr, dims, elem });
+        return Ok(empty(loc, dims, elem));
     }
     if pitch == 0 {
         return Err(outside(loc, 0, elem, loc.pitch));
@@ -553,6 +572,9 @@ mod tests {
         let before = Before { name: "d".into(), by: 1 << 63 };
         assert_eq!(err("d", Dtype::U8, 0, &[(i64::MAX, 3), (i64::MIN, 2)]), before);
         assert_eq!(err("d", Dtype::U8, 0, &[(0, u64::MAX), (0, 2)]), Overflow);
+        let none = walk("s", Dtype::U8, 0, &[(0, 2), (i64::MIN, u64::MAX), (9, 0)]).unwrap();
+        assert_eq!((none.count(), none.dims.len()), (0, 3));
+        assert_eq!(err("s", Dtype::U8, 0, &[(0, 1 << 40), (0, 1 << 40)]), Overflow);
         assert_eq!(err("nothing", Dtype::U8, 0, &[]), Unknown("nothing".into()));
     }
 

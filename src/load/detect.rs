@@ -103,7 +103,8 @@ fn known(name: &str, bytes: &[u8]) -> Result<Detected, Diagnostic> {
         ));
     }
     let head = prefix.get(..DESC_BYTES).unwrap_or(prefix);
-    let brace = head.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
+    let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    let brace = inside.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
     if brace && !head.contains(&0) {
         return found(Kind::BirJson, "it begins with `{` and has no NUL in front".to_owned());
     }
@@ -206,6 +207,10 @@ mod tests {
     fn load_detection_follows_its_order() {
         assert_eq!(kind("a.bin", b"\x89DMADBG\nxxxx"), Ok(Kind::Container));
         assert_eq!(kind("a.bin", b" {\"a\": 1}"), Ok(Kind::BirJson));
+        assert_eq!(kind("a", "\u{feff}{}".as_bytes()), Ok(Kind::BirJson));
+        assert_eq!(kind("a", b"; comment\n\nbir gen3\n"), Ok(Kind::BirText));
+        assert_eq!(kind("a.bir", b"func f {\n}\n"), Err("D003"), "no header");
+        assert_eq!(kind("a.json", b"{\"a\":\0.........."), Err("D004"), "binary content");
         assert_eq!(kind("a", b"; test: run\n dma 1\n"), Ok(Kind::Assembly));
         assert_eq!(kind("a", b"bir 1\n"), Ok(Kind::BirText));
         assert_eq!(kind("a", b"dbg 1\n"), Ok(Kind::Script));

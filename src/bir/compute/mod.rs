@@ -98,8 +98,8 @@ pub fn transpose(src: &[u8], elem: u64, dims: [u64; 4], op: TransposeOp) -> Vec<
 }
 
 /// `op` over the sources, each scaled by its constant, in f32 and in source order; the result
-/// is cast once. Multiplication and addition are separate, each rounded. The accumulator starts
-/// from the first scaled source. For `max` and `min` a NaN loses against a number and +0 is
+/// is cast once. Multiplication and addition are separate, each rounded. A sum starts from +0, a
+/// maximum or minimum from the first scaled source. For `max` and `min` a NaN loses against a number and +0 is
 /// greater than -0. NaN results are canonical.
 ///
 /// Elements beyond the shortest source are left out. Operations and types that
@@ -121,7 +121,8 @@ pub fn cce(op: AluOp, sources: &[(&[u8], Dtype, f32)], to: Dtype) -> Vec<u8> {
             value * scale
         });
         if k == 0 {
-            sum.extend(scaled);
+            let seed = op == AluOp::Add;
+            sum.extend(scaled.map(|x| if seed { 0.0 + x } else { x }));
             continue;
         }
         for (acc, x) in sum.iter_mut().zip(scaled) {

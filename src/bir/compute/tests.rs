@@ -320,6 +320,10 @@ fn maximum_and_minimum_prefer_numbers_and_order_zeros() {
         let src = [(&a[..], Dtype::F32, 1.0), (&b[..], Dtype::F32, 1.0)];
         assert_eq!(cce(op, &src, Dtype::F32), f32s(&[want]), "{op} {want}");
     }
+    let zero = f32s(&[0.0]);
+    let negative = [(&zero[..], Dtype::F32, -1.0)];
+    assert_eq!(cce(AluOp::Add, &negative, Dtype::F32), f32s(&[0.0]), "a sum starts from +0");
+    assert_eq!(cce(AluOp::Max, &negative, Dtype::F32), f32s(&[-0.0]));
     let n = f32s(&[nan]);
     let both = [(&n[..], Dtype::F32, 1.0), (&n[..], Dtype::F32, -1.0)];
     assert_eq!(cce(AluOp::Max, &both, Dtype::F32), 0x7fc0_0000u32.to_le_bytes());

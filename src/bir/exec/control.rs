@@ -318,12 +318,12 @@ impl Control {
             Spot::Item(item) => {
                 let e = p.entry(item);
                 match &e.inst.body {
+                    _ if e.joined => e.engines,
                     Body::Branch(_) | Body::Jump(_) => self.followers(p, s),
                     Body::DynamicLoop(l) => {
                         let any = [&l.lb, &l.ub, &l.stride].into_iter().any(registers);
                         if any { e.engines } else { Engines::default() }
                     }
-                    _ if e.joined => e.engines,
                     _ => Engines::default(),
                 }
             }
@@ -357,7 +357,7 @@ impl Control {
         let spot = s.spot(p);
         let leaves = match spot {
             Spot::BlockEnd => true,
-            Spot::Item(i) => matches!(p.entry(i).inst.body, Body::Branch(_) | Body::Jump(_)),
+            Spot::Item(i) => p.entry(i).branches(),
             _ => false,
         };
         for q in self.streams.iter().filter(|q| with.has(q.engine) && q.engine != s.engine) {
@@ -403,8 +403,7 @@ impl Control {
         let spot = s.spot(p);
         let mut movers = Engines::from(engine);
         // Where a branch is not taken the followers stay at the end of the block.
-        let stays = next == Next::On
-            && matches!(spot, Spot::Item(i) if matches!(p.entry(i).inst.body, Body::Branch(_)));
+        let stays = next == Next::On && matches!(spot, Spot::Item(i) if p.entry(i).branches());
         if !stays {
             movers = movers.and(self.companions(p, s));
         }

@@ -3,14 +3,13 @@
 use super::action::{Action, Group};
 use super::control::{Control, View};
 use super::opaque;
-use super::program::{Item, Program, too_long};
+use super::program::{Item, Program};
 use super::register;
 use super::resolve::{at, eval, resolve, whole};
 use super::stream::{Next, Spot, Stream};
 use crate::bir::memory::Read;
 use crate::bir::module::{Axis, Body, DynamicLoop, Finding, Inst, Part};
 use crate::bir::{Engine, Expr, Opcode};
-use crate::limits::MAX_BIR_STEPS;
 
 impl Control {
     /// What an engine would do now, without doing it. Whether it may, [`Control::ready`] says.
@@ -38,6 +37,23 @@ impl Control {
             s.next = next;
         }
         Ok(action)
+    }
+
+    /// Says so where an engine is at a loop whose rounds cannot end within so many steps of all
+    /// engines, so that nobody has to count them.
+    pub fn exceeds(&self, p: &Program, engine: Engine, max_steps: u64) -> Option<Finding> {
+        let s = self.stream(engine)?;
+        let Spot::Item(item) = s.spot(p) else { return None };
+        let entry = p.entry(item);
+        let mut work = entry.work;
+        if let Body::DynamicLoop(l) = &entry.inst.body {
+            let trips = bounds(&entry.inst, l, &self.view(p, s)).ok()?.trips()?;
+            work = trips.saturating_mul(work.saturating_sub(1));
+        }
+        (work > max_steps).then(|| {
+            let text = format!("its rounds take at least {work} steps; there may be {max_steps}");
+            whole("B070", &entry.inst, text)
+        })
     }
 
     fn look(
@@ -73,20 +89,8 @@ impl Control {
         let inst = &*entry.inst;
         let nothing = |next| Ok((Action::Nothing, next));
         match &inst.body {
-            Body::Loop(l) => {
-                if too_long(entry.work) {
-                    return Err(over_limit(inst));
-                }
-                nothing(enter(inst, &l.axis)?)
-            }
-            Body::DynamicLoop(l) => {
-                let axis = bounds(inst, l, view)?;
-                let rounds = entry.work.saturating_sub(1).max(1);
-                if axis.trips().is_some_and(|n| too_long(n.saturating_mul(rounds))) {
-                    return Err(over_limit(inst));
-                }
-                nothing(enter(inst, &axis)?)
-            }
+            Body::Loop(l) => nothing(enter(inst, &l.axis)?),
+            Body::DynamicLoop(l) => nothing(enter(inst, &bounds(inst, l, view)?)?),
             Body::DoWhile(_) => nothing(Next::Enter { trips: u64::MAX, value: 0, stride: 0 }),
             Body::Jump(name) => match entry.on_true {
                 Some(target) => nothing(Next::Goto(target)),
@@ -194,11 +198,6 @@ fn missing_block(p: &Program, inst: &Inst, count: u64) -> Finding {
 
 fn no_block(inst: &Inst, name: &str) -> Finding {
     whole("B073", inst, format!("there is no block `{name}` to go to"))
-}
-
-fn over_limit(inst: &Inst) -> Finding {
-    let text = format!("its rounds take more than the {MAX_BIR_STEPS} steps of an execution");
-    whole("B070", inst, text)
 }
 
 fn enter(inst: &Inst, axis: &Axis) -> Result<Next, Finding> {

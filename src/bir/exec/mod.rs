@@ -12,6 +12,9 @@
 //! Control (small, cloned)      --+--> fetch -> Action -> (memory) -> complete
 //! ```
 
+// A finding is large, and is made once: where it ends the execution.
+#![allow(clippy::result_large_err)]
+
 mod action;
 mod apply;
 mod control;

@@ -51,7 +51,7 @@ fn place(ctx: &Ctx<'_>, part: Part, operand: &Operand) -> Result<Option<Walk>, F
     let Ok(a) = ctx.access(part, operand) else { return Ok(None) };
     let Ok(Base::At(offset, _)) = ctx.base(a) else { return Ok(None) };
     let Ok(walk) = ctx.walk(a, &a.pattern.pairs, offset) else { return Ok(None) };
-    ctx.check_size(part, &walk)?;
+    ctx.check_size(part, walk.bytes())?;
     Ok(Some(walk))
 }
 

@@ -7,8 +7,9 @@
 
 use super::program::{Engines, Entry, Item, Program};
 use crate::bir::layout::{PSUM_BASE, PSUM_STRIDE, Placed, SB_BASE, SB_STRIDE};
-use crate::bir::module::{Body, Inst, Operand, Pattern, Reference, Trigger};
+use crate::bir::module::{At, Body, Finding, Inst, Operand, Pattern, Reference, Trigger};
 use crate::bir::{Engine, Layout, Name, Space};
+use crate::limits::MAX_BIR_ORDER;
 use std::collections::{BTreeSet, HashMap};
 
 /// The last items that touched something.
@@ -32,8 +33,13 @@ pub(super) fn conflicts(p: &mut Program) {
     }
     let classes = classes(p.layout());
     let mut blocks = HashMap::new();
-    let touched: Vec<Touched> =
-        p.entries.iter().map(|e| touches(p, &classes, &mut blocks, e)).collect();
+    let mut left = MAX_BIR_ORDER;
+    let mut touched: Vec<Touched> = Vec::with_capacity(p.entries.len());
+    for e in &p.entries {
+        let all = if left > 0 { touches(p, &classes, &mut blocks, e) } else { Touched::new() };
+        left = left.saturating_sub(all.len() * e.path.len());
+        touched.push(all);
+    }
     // What each loop, and a function with branches, touched last.
     let mut finals: HashMap<Item, Lasts> = HashMap::new();
     for (k, e) in (0u32..).zip(&p.entries) {
@@ -63,6 +69,11 @@ pub(super) fn conflicts(p: &mut Program) {
     }
     for (e, after) in p.entries.iter_mut().zip(after) {
         e.after = after;
+    }
+    if left == 0 {
+        let text =
+            format!("opaque instructions keep no order beyond the first {MAX_BIR_ORDER} operands");
+        p.remark(Finding::new("B090", At::Module("functions"), text));
     }
 }
 

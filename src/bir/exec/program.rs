@@ -6,7 +6,6 @@
 use super::order;
 use crate::bir::module::{At, Body, Finding, Inst, Module, Part};
 use crate::bir::{Engine, Layout, Name, Opcode};
-use crate::limits::MAX_BIR_STEPS;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -84,7 +83,8 @@ pub(super) struct Entry {
     pub engines: Engines,
     /// It is done once, when all of `engines` have come to it.
     pub joined: bool,
-    /// Steps that it takes at least: of a loop all rounds of all its instructions.
+    /// Steps that it takes at least: of a loop all rounds of all its instructions (one round
+    /// where the bounds are not known).
     pub work: u64,
     pub edges: Vec<Edge>,
     /// Earlier instructions with which it shares bytes, one of the two being opaque.
@@ -94,6 +94,13 @@ pub(super) struct Entry {
     /// Of a branch: the blocks to which it may lead.
     pub on_true: Option<Target>,
     pub on_false: Option<Target>,
+}
+
+impl Entry {
+    /// Whether it is a branch that one engine takes, others perhaps following it.
+    pub fn branches(&self) -> bool {
+        !self.joined && matches!(self.inst.body, Body::Branch(_) | Body::Jump(_))
+    }
 }
 
 /// Where a branch leads.
@@ -199,6 +206,10 @@ impl Program {
     /// Whether the module has a queue of this name.
     pub fn has_queue(&self, name: &str) -> bool {
         self.blocks.contains_key(name)
+    }
+
+    pub(super) fn remark(&mut self, finding: Finding) {
+        self.findings.push(finding);
     }
 
     pub(super) fn entry(&self, item: Item) -> &Entry {
@@ -360,7 +371,11 @@ impl Build {
                 Body::Loop(l) => l.axis.trips().unwrap_or(1),
                 _ => 1,
             };
-            self.entries[me].work = trips.saturating_mul(body.max(1)).saturating_add(1);
+            // Where a branch may lead out nobody knows how many rounds there will be.
+            let mut inside = self.entries[me + 1..].iter().map(|e| &e.inst.body);
+            if !inside.any(|b| matches!(b, Body::Branch(_) | Body::Jump(_))) {
+                self.entries[me].work = trips.saturating_mul(body.max(1)).saturating_add(1);
+            }
         }
         self.entries[me].last = Item(self.entries.len() as u32 - 1);
         self.entries[me].work
@@ -492,9 +507,4 @@ fn reach(ahead: &mut [Engines], edges: &[Vec<u32>]) {
             }
         }
     }
-}
-
-/// Whether the rounds of a loop are more than any execution is given.
-pub(super) fn too_long(work: u64) -> bool {
-    work > MAX_BIR_STEPS
 }

@@ -211,6 +211,8 @@ pub(super) fn resolve(
         let Some(side) = ctx.side(source)? else { return nothing() };
         from.push(side);
     }
+    let total = from.iter().chain([&to]).fold(0u64, |n, s| n.saturating_add(s.walk.bytes()));
+    ctx.check_size(Part::Whole, total)?;
     let (op, from) = ctx.operation(&family, from, &to)?;
     let from_pos = inst.pos;
     let transfer = Transfer { op, sources: from, dest: to, can_read_uninit, from: from_pos };
@@ -279,7 +281,9 @@ impl<'a> Ctx<'a> {
                 offset += i128::from(index) * i128::from(*scale);
             }
         }
-        let patched = p.reference.is_some() || !registers.is_empty();
+        // An axis that a descriptor still needs is one that nobody could resolve before.
+        let late = inst.opcode.is_descriptor() && p.start.is_some();
+        let patched = p.reference.is_some() || !registers.is_empty() || late;
         let offset = i64::try_from(offset);
         let offset = offset.map_err(|_| at("B074", inst, a.part, "its offset has over 64 bits"))?;
         Ok(Base::At(offset, patched))
@@ -309,7 +313,7 @@ impl<'a> Ctx<'a> {
         };
         let walk = self.walk(a, &a.pattern.pairs, offset);
         let walk = walk.map_err(|e| self.misplaced(a.part, &e))?;
-        self.check_size(a.part, &walk)?;
+        self.check_size(a.part, walk.bytes())?;
         Ok(Some(Side { walk, dtype: a.dtype, patched }))
     }
 
@@ -317,10 +321,9 @@ impl<'a> Ctx<'a> {
         at("B076", self.inst, part, error.to_string())
     }
 
-    pub(super) fn check_size(&self, part: Part, walk: &Walk) -> Result<(), Finding> {
-        if walk.bytes() > MAX_BIR_TRANSFER_BYTES {
-            let n = walk.bytes();
-            let text = format!("{n} bytes; one side may have {MAX_BIR_TRANSFER_BYTES}");
+    pub(super) fn check_size(&self, part: Part, bytes: u64) -> Result<(), Finding> {
+        if bytes > MAX_BIR_TRANSFER_BYTES {
+            let text = format!("{bytes} bytes; there may be {MAX_BIR_TRANSFER_BYTES}");
             return Err(at("B089", self.inst, part, text));
         }
         Ok(())

@@ -5,11 +5,13 @@ use super::action::Action;
 use super::apply::apply;
 use super::control::{Choice, Control, Why};
 use super::program::Program;
-use crate::bir::Memory;
 use crate::bir::enums::Engine;
 use crate::bir::module::{At, Finding, Part};
+use crate::bir::{Memory, Transfer, Walk};
 use crate::diag::Severity;
-use crate::limits::{MAX_BIR_MOVED_BYTES, MAX_BIR_STEPS, MAX_RUN_SAME_CODE};
+use crate::limits::{
+    BIR_RUN_PRICE, BIR_TRANSFER_PRICE, MAX_BIR_MOVED_BYTES, MAX_BIR_STEPS, MAX_RUN_SAME_CODE,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Bounds of an execution.
@@ -17,7 +19,8 @@ use std::collections::{HashMap, HashSet};
 pub struct Options {
     /// Steps: instructions, and decisions of loops and branches, of all engines together.
     pub max_steps: u64,
-    /// Bytes written by transfers and opaque instructions.
+    /// Bytes moved. A transfer counts as at least 1024 of them, and a stretch of contiguous bytes
+    /// as at least 32 (`limits::BIR_TRANSFER_PRICE`, `limits::BIR_RUN_PRICE`).
     pub max_bytes: u64,
 }
 
@@ -74,7 +77,7 @@ pub fn run_from(
     choose: &mut dyn FnMut(&Control) -> Option<Engine>,
 ) -> Outcome {
     let mut out = Outcome { findings: p.findings().to_vec(), ..Outcome::default() };
-    let mut seen = Seen::default();
+    let (mut seen, mut spent) = (Seen::default(), 0u64);
     loop {
         let Some(engine) = choose(control) else {
             match control.next_engine(p) {
@@ -89,9 +92,18 @@ pub fn run_from(
             out.findings.push(Finding::new("B070", at(p, control, engine), text));
             return out;
         }
+        if let Some(finding) = control.exceeds(p, engine, options.max_steps) {
+            out.findings.push(finding);
+            return out;
+        }
         out.steps += 1;
         let done = control.fetch(p, memory, engine).and_then(|action| {
             out.count(&action);
+            spent = spent.saturating_add(price(&action));
+            if spent > options.max_bytes {
+                let text = format!("more than {} bytes are moved", options.max_bytes);
+                return Err(Finding::new("B089", at(p, control, engine), text));
+            }
             let note = &mut |f: Finding| seen.add(f, &mut out.findings);
             apply(memory, p.layout(), &action, note)
         });
@@ -102,13 +114,36 @@ pub fn run_from(
                 return out;
             }
         }
-        if out.bytes > options.max_bytes {
-            let text = format!("more than {} bytes were moved", options.max_bytes);
-            out.findings.push(Finding::new("B089", at(p, control, engine), text));
-            return out;
-        }
         control.complete(p, engine);
     }
+}
+
+/// What an action costs, in bytes that are moved in one stretch.
+fn price(action: &Action) -> u64 {
+    let walks = |t: &Transfer| {
+        let sides = t.sources.iter().chain([&t.dest]);
+        let all = sides.map(|s| stretches(&s.walk)).max().unwrap_or(0);
+        all.max(BIR_TRANSFER_PRICE)
+    };
+    match action {
+        Action::Nothing | Action::Store { .. } => 0,
+        Action::Transfers(groups) => {
+            groups.iter().flat_map(|g| &g.transfers).map(walks).fold(0, u64::saturating_add)
+        }
+        Action::Opaque { writes, .. } => {
+            writes.iter().map(|w| stretches(&w.0)).fold(0, u64::saturating_add)
+        }
+    }
+}
+
+/// Bytes of a walk, each of its stretches with its least price.
+fn stretches(walk: &Walk) -> u64 {
+    let bytes = walk.bytes();
+    let unit = walk.dims.iter().rev().filter(|d| d.num != 1).try_fold(walk.elem, |unit, d| {
+        if d.step == unit as i64 { Ok(unit.saturating_mul(d.num)) } else { Err(unit) }
+    });
+    let (Ok(unit) | Err(unit)) = unit;
+    bytes.max((bytes / unit.max(1)).saturating_mul(BIR_RUN_PRICE))
 }
 
 impl Outcome {

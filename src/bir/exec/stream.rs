@@ -186,14 +186,13 @@ impl Stream {
         match next {
             Next::On | Next::Set(..) => top.at += 1,
             Next::Enter { trips, value, stride } => {
-                let body = match spot {
-                    Spot::Item(item) => p.entry(item).body,
-                    _ => None,
-                };
+                let Spot::Item(item) = spot else { return };
+                let entry = p.entry(item);
+                let asks = matches!(entry.inst.body, Body::DoWhile(_));
                 // A counted loop without anything of this engine is passed by.
-                let body = body.filter(|b| {
-                    *trips > 0 && (*trips == u64::MAX || !p.region(*b).own[lane].is_empty())
-                });
+                let body = entry
+                    .body
+                    .filter(|b| *trips > 0 && (asks || !p.region(*b).own[lane].is_empty()));
                 match body {
                     Some(body) => {
                         let (trips, value, stride) = (*trips, *value, *stride);

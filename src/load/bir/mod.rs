@@ -59,6 +59,26 @@ pub fn read_json(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
     read(origin, bytes)
 }
 
+/// Reads a module in either form, whichever the bytes are: JSON begins with `{`.
+///
+/// # Errors
+/// Everything that is wrong with it: B001 to B039.
+pub fn read_any(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
+    let inside = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    if inside.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
+        return read_json(file, bytes);
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read_text(file, text),
+        Err(e) => {
+            let origin = Origin { file: file.to_owned(), lines: Lines::of(bytes), map: None };
+            let at = u32::try_from(e.valid_up_to()).unwrap_or(u32::MAX);
+            let span = spans::Span { start: at, end: at.saturating_add(1) };
+            Err(said(&origin, vec![Fault::new("B002", span, "a byte that is no UTF-8")]))
+        }
+    }
+}
+
 /// Reads a module from `.bir` text; places are those of the text.
 ///
 /// # Errors

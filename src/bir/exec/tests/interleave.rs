@@ -6,7 +6,6 @@ use crate::bir::exec::*;
 use crate::bir::module::*;
 use crate::bir::*;
 use proptest::prelude::*;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 const ENGINES: [Engine; 4] = [Engine::Pool, Engine::Sp, Engine::Dve, Engine::Activation];
@@ -32,10 +31,30 @@ fn nodes() -> impl Strategy<Value = Vec<Node>> {
     prop::collection::vec(node, 1..7)
 }
 
+/// An instruction as it was placed.
+struct Placed {
+    name: String,
+    engine: usize,
+    /// Slots that it touches, and whether each is written.
+    touched: [(i64, bool); 2],
+    opaque: bool,
+    /// Loops around.
+    around: Vec<u32>,
+}
+
+impl Placed {
+    /// Whether only a dependency orders the two: they share bytes, and neither is opaque, which
+    /// would order them by itself.
+    fn needs(&self, other: &Placed) -> bool {
+        let clash = |a: &(i64, bool)| other.touched.iter().any(|b| a.0 == b.0 && (a.1 || b.1));
+        let apart = self.engine != other.engine && !self.opaque && !other.opaque;
+        apart && self.touched.iter().any(clash)
+    }
+}
+
 struct Build {
     m: Make,
-    /// Name, engine, slots that are touched and whether each is written, loops around.
-    placed: Vec<(String, usize, [(i64, bool); 2], Vec<u32>)>,
+    placed: Vec<Placed>,
     loops: u32,
 }
 
@@ -68,15 +87,18 @@ impl Build {
                 } else {
                     self.m.copy(&name, e, part(*from), part(*to))
                 };
-                let touched = [(*from, false), (*to, true)];
-                for (earlier, with, theirs, _) in &self.placed {
-                    let clash =
-                        touched.iter().any(|a| theirs.iter().any(|b| a.0 == b.0 && (a.1 || b.1)));
-                    if clash && with != engine {
-                        i.deps.push(Dep { name: earlier.as_str().into(), kind: EdgeKind::Flow });
-                    }
+                let me = Placed {
+                    name,
+                    engine: *engine,
+                    touched: [(*from, false), (*to, true)],
+                    opaque: *opaque,
+                    around: around.to_vec(),
+                };
+                for earlier in self.placed.iter().filter(|p| me.needs(p)) {
+                    let name = earlier.name.as_str().into();
+                    i.deps.push(Dep { name, kind: EdgeKind::Flow });
                 }
-                self.placed.push((name, *engine, touched, around.to_vec()));
+                self.placed.push(me);
                 i
             }
             Node::Loop { rounds, body } => {
@@ -92,21 +114,19 @@ impl Build {
 }
 
 /// Every pair that shares bytes and a loop is also ordered from round to round.
-fn carried(block: &mut Block, placed: &[(String, usize, [(i64, bool); 2], Vec<u32>)]) {
-    let at: HashMap<&str, usize> =
-        placed.iter().enumerate().map(|(k, p)| (p.0.as_str(), k)).collect();
+fn carried(block: &mut Block, placed: &[Placed]) {
     for inst in &mut block.insts {
         let inst = Arc::make_mut(inst);
         for b in inst.blocks_mut().into_iter().flatten() {
             carried(b, placed);
         }
-        let Some(&me) = at.get(&*inst.name) else { continue };
-        let (_, engine, touched, around) = &placed[me];
-        for (name, with, theirs, also) in &placed[me + 1..] {
-            let clash = touched.iter().any(|a| theirs.iter().any(|b| a.0 == b.0 && (a.1 || b.1)));
-            let share = !around.is_empty() && around.first() == also.first();
-            if clash && share && with != engine {
-                inst.loop_deps.push(Dep { name: name.as_str().into(), kind: EdgeKind::Anti });
+        let Some(at) = placed.iter().position(|p| p.name == *inst.name) else { continue };
+        let me = &placed[at];
+        for later in &placed[at + 1..] {
+            let share = !me.around.is_empty() && me.around.first() == later.around.first();
+            if share && me.needs(later) {
+                let name = later.name.as_str().into();
+                inst.loop_deps.push(Dep { name, kind: EdgeKind::Anti });
             }
         }
     }

@@ -64,7 +64,7 @@ fn endless_programs_end_with_the_limit() {
     let inner = m.rounds("j", (0, 1 << 20, 1), vec![noop]);
     let outer = m.rounds("i", (0, 1 << 20, 1), vec![inner]);
     m.add(outer);
-    assert_eq!(m.run(&[]).outcome.steps, 1);
+    assert_eq!((m.run(&[]).error().0, m.run(&[]).outcome.steps), ("B070", 0));
     // A condition that always holds.
     let mut m = Make::new(&[]);
     let w = m.while_true("w", Expr::Const(1), vec![]);
@@ -93,9 +93,19 @@ fn moved_bytes_are_bounded() {
     let all = m.rounds("i", (0, 1000, 1), vec![copy]);
     m.add(all);
     let p = m.program();
-    let options = Options { max_bytes: 320, ..Options::default() };
+    let options = Options { max_bytes: 10 * 1024, ..Options::default() };
     let out = run(&p, &mut filled(&p, &[("x", vec![0; 64])]), &options);
-    assert_eq!((out.error().unwrap().diag.code, out.transfers), ("B089", 11));
+    assert_eq!((out.error().unwrap().diag.code, out.bytes), ("B089", 320));
+    // Bytes that lie apart count for more.
+    let mut m = Make::new(&[("x", &[256]), ("y", &[128])]);
+    let apart = m.copy("c", Pool, ap(Dtype::U8, "x", 0, &[(2, 128)]), bytes("y", 0, 128));
+    m.add(apart);
+    let p = m.program();
+    for (max_bytes, ends) in [(128 * 32, true), (128 * 32 - 1, false)] {
+        let options = Options { max_bytes, ..Options::default() };
+        let out = run(&p, &mut filled(&p, &[("x", vec![0; 256])]), &options);
+        assert_eq!(out.finished, ends);
+    }
 }
 
 #[test]
@@ -244,4 +254,37 @@ fn registers_go_to_memory_and_back() {
     let got = m.run(&[("x", count(8)), ("y", vec![0; 8])]).ok();
     assert_eq!(got.dump("y")[4..], (-2i32 * 0x0403).to_le_bytes());
     assert_eq!(got.dump("y")[0], 2);
+}
+
+#[test]
+fn a_branch_of_all_engines_is_taken_by_all_at_once() {
+    let mut m = Make::new(&[("y", &[8])]);
+    let set = m.set("r", imm(0), Pool);
+    m.add(set);
+    let shift = m.move_bytes("c", Sp, ("y", 0), ("y", 1), 7);
+    let one = m.alu(AluOp::Add, "r", reg("r"), imm(1), Pool);
+    let again = m.branch(Engine::All, BranchOp::LtImm, (reg("r"), imm(3)), Some("body"), None);
+    m.add_block("body", vec![one, shift, again]);
+    let p = m.program();
+    for prefer in [Pool, Sp] {
+        let mut mem = filled(&p, &[("y", vec![7, 0, 0, 0, 0, 0, 0, 0])]);
+        let out = run_from(&p, &mut Control::new(&p), &mut mem, &Options::default(), &mut |c| {
+            let ready = c.ready_engines(&p);
+            ready.iter().find(|e| **e == prefer).or(ready.first()).copied()
+        });
+        assert!(out.finished, "{:?}", out.findings);
+        assert_eq!(mem.dump(p.layout(), "y").unwrap(), [7, 7, 7, 7, 0, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn a_long_loop_that_is_left_early_is_no_endless_one() {
+    let mut m = Make::new(&[]);
+    let set = m.set("r", imm(0), Pool);
+    let one = m.alu(AluOp::Add, "r", reg("r"), imm(1), Pool);
+    let out = m.branch(Pool, BranchOp::EqImm, (reg("r"), imm(9)), Some("end"), None);
+    let l = m.rounds("i", (0, 1 << 40, 1), vec![one, out]);
+    m.add(set).add(l);
+    m.add_block("end", vec![]);
+    assert!(m.run(&[]).ok().outcome.steps < 100);
 }

@@ -319,3 +319,66 @@ fn nothing_is_moved_where_a_dimension_is_empty() {
     let none = |l| ap(Dtype::U8, l, 0, &[(1, 4), (1, 0)]);
     one(none("x"), none("y"), same).ok();
 }
+
+mod junk {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            4 => -20i64..40,
+            1 => any::<i64>(),
+            1 => Just(i64::MIN),
+            1 => Just(i64::MAX),
+            1 => Just(1 << 31),
+        ]
+    }
+
+    fn operand() -> impl Strategy<Value = Operand> {
+        let pairs = prop::collection::vec((number(), number().prop_map(|n| n as u64)), 0..5);
+        let small = prop::collection::vec((-4i64..9, 0u64..5), 0..5);
+        let start = prop_oneof![
+            6 => Just(None),
+            1 => number().prop_map(|n| Some(Expr::Const(n))),
+            2 => (0u32..3).prop_map(|n| Some(Expr::Index(n))),
+        ];
+        let name = prop::sample::select(vec!["x", "y", "s", "list", "wide"]);
+        let dtype = prop::sample::select(Dtype::ALL.to_vec());
+        (name, dtype, number(), prop_oneof![pairs, small], start, any::<bool>()).prop_map(
+            |(name, dtype, offset, pairs, start, refers)| {
+                let mut o = ap(dtype, name, offset, &pairs);
+                let p = o.as_pattern_mut().unwrap();
+                p.start = start;
+                p.reference = refers.then(|| Reference::Index {
+                    list: Box::new(list()),
+                    element: offset as u64 % 5,
+                    scale: offset,
+                    max_index: None,
+                });
+                o
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_transfer_holds_it_ends(
+            ins in prop::collection::vec(operand(), 0..4),
+            out in operand(),
+            mode in prop::sample::select(Mode::ALL.to_vec()),
+            transpose in prop::sample::select(TransposeOp::ALL.to_vec()),
+            cce_op in prop::sample::select(vec![AluOp::Add, AluOp::Max, AluOp::Bypass]),
+            oob_is_err: bool,
+            opaque: bool,
+        ) {
+            let got = one(imm(0), out, |i, d| {
+                i.ins = ins;
+                if opaque {
+                    i.opcode = Opcode::by_name("Anything");
+                }
+                (d.mode, d.transpose, d.cce_op, d.oob_is_err) = (mode, transpose, cce_op, oob_is_err);
+            });
+            prop_assert!(got.outcome.finished != got.outcome.error().is_some());
+        }
+    }
+}
