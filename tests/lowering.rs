@@ -422,3 +422,29 @@ fn the_page_has_every_option() {
         assert!(page.contains(&row), "docs/lowering.md lacks {row}");
     }
 }
+
+#[test]
+fn any_legal_order_of_a_lowered_module_gives_the_same_memory() {
+    for seed in 1000..1200 {
+        let g = generate::module(seed, &generate::Options::default());
+        let module = Arc::new(g.module);
+        let want = run(&module, &g.memory).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let lowered = lower(&module, &choices(seed), Stage::LowerDma);
+        let p = Program::new(lowered.module().unwrap().clone());
+        let mut rng = generate::Rng::new(seed);
+        for _ in 0..4 {
+            let mut memory = Memory::new();
+            for (name, bytes) in &g.memory {
+                memory.load(p.layout(), name, bytes).unwrap();
+            }
+            let mut control = exec::Control::new(&p);
+            let options = exec::Options::default();
+            let outcome = exec::run_from(&p, &mut control, &mut memory, &options, &mut |c| {
+                let ready = c.ready_engines(&p);
+                (!ready.is_empty()).then(|| *rng.pick(&ready))
+            });
+            assert!(outcome.finished, "seed {seed}: {:?}", outcome.findings);
+            same(&want, &memory, &module).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        }
+    }
+}

@@ -36,5 +36,5 @@ pub use action::{Action, Fired, Group};
 pub use apply::{apply, gather, locate, result, scatter};
 pub use control::{Choice, Control, Why};
 pub use program::{Engines, Item, Program};
-pub use resolve::{Env, Family, MAX_CCE_SOURCES, NoEnv, family, resolve_descriptor, resolve_dma};
+pub use resolve::{Env, Family, NoEnv, family, resolve_descriptor, resolve_dma};
 pub use run::{Options, Outcome, run, run_from};

@@ -10,9 +10,7 @@ use crate::bir::{
     Walk, expr::ExprError,
 };
 use crate::limits::MAX_BIR_TRANSFER_BYTES;
-
-/// Sources that one scaled sum may have.
-pub const MAX_CCE_SOURCES: usize = 16;
+use crate::limits::MAX_CCE_SOURCES;
 
 /// What is known only while the program runs.
 pub trait Env {
