@@ -199,6 +199,16 @@ impl Arch {
             Arch::Inferentia | Arch::CoreV5 => None,
         }
     }
+
+    /// Elements that one CCE descriptor takes. MODEL: one that has no UDMA number has the limit of
+    /// its nearest neighbour.
+    pub fn cce_elements(self) -> u64 {
+        let nearest = match self {
+            Arch::Inferentia => Generation::V2,
+            other => other.generation().unwrap_or(Generation::V4),
+        };
+        crate::udma::profile::cce_max_elements(nearest)
+    }
 }
 
 names! {

@@ -286,7 +286,7 @@ fn cce(
         }
     }
     let count = dest.as_pattern().and_then(Pattern::count);
-    let most = if cx.arch.number() < Arch::Gen3.number() { 1024 } else { 2048 };
+    let most = cx.arch.cce_elements();
     if inst.opcode.is_descriptor()
         && let Some(count) = count.filter(|c| *c > most)
     {

@@ -2,8 +2,6 @@
 //! command line, script and screen are driven.
 
 use crate::bir::{Arch, DgeType, Dtype, Inst, Mode};
-use crate::udma::Generation;
-use crate::udma::profile::cce_max_elements;
 
 /// Bytes that one descriptor moves at most.
 pub const DESC_BYTES: u64 = 65_536;
@@ -26,11 +24,7 @@ pub fn ring_depth(dge: DgeType) -> Option<u64> {
 /// Elements that one CCE descriptor takes. MODEL: a generation that is not told, or has no UDMA
 /// number, has the limit of its nearest neighbour.
 pub fn cce_elements(arch: Option<Arch>) -> u64 {
-    let nearest = match arch {
-        Some(Arch::Inferentia) => Generation::V2,
-        other => other.and_then(Arch::generation).unwrap_or(Generation::V3),
-    };
-    cce_max_elements(nearest)
+    arch.unwrap_or(Arch::Gen3).cce_elements()
 }
 
 /// How a transfer that needs more descriptors than its ring holds is split.
