@@ -215,7 +215,7 @@ fn provenance_goes_from_the_line_to_the_slots_and_back() {
 fn an_address_in_a_ring_is_its_slot() {
     let r = script(
         "sample-programs/gather.bir",
-        "finish\nprovenance rx[0]\nprint rx[0].addr\nprov 0x3000004000\n",
+        "finish\nprovenance rx[0]\nprint rx[0].addr\nprov 0x18000004000\n",
     );
     assert_eq!(r.status, 0, "{}{}", r.out, r.err);
     assert!(r.out.matches("slot       e0.q0.rx[0]").count() == 2, "{}", r.out);
@@ -252,4 +252,51 @@ fn going_back_takes_the_origins_along() {
     assert!(tail(&back).contains("block      dma_block_0, descriptor 0 of 1"), "{}", back.out);
     let r = script(module, "continue\nrestart\nprov rx[0]\n");
     assert!(r.out.contains("no instruction has put a descriptor there yet"), "{}", r.out);
+}
+
+/// What a later stage refuses does not keep an earlier one from being run.
+#[test]
+fn a_module_runs_at_every_stage_that_it_reaches() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.bir");
+    let sample = std::fs::read_to_string("sample-programs/transpose.bir").unwrap();
+    // A permutation that has a meaning, but that Check refuses.
+    let other = sample
+        .replace("transpose_op=XZYW", "transpose_op=WXZY")
+        .replace("tile SB [4, 24]", "tile SB [2, 48]")
+        .replace("tile[[12, 4], [4, 3], [2, 2], [1, 2]]", "tile[[24, 2], [6, 4], [2, 3], [1, 2]]");
+    std::fs::write(&path, other).unwrap();
+    for (stage, status) in [("loaded", 0), ("split", 0), ("check", 1), ("rings", 1)] {
+        let ran = run(&["run", text(&path), "--stage", stage]);
+        assert_eq!(ran.status, status, "{stage}: {}", ran.err);
+        assert_eq!(ran.err.contains("error["), status == 1, "{stage}: {}", ran.err);
+    }
+}
+
+/// What is wrong with an instruction is known only when its time comes: on rings, too, it is an
+/// error with the instruction's place.
+#[test]
+fn an_index_out_of_range_is_an_error_on_rings() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = dir.path().join("m.json");
+    let path = dir.path().join("gather.bir");
+    let sample = std::fs::read_to_string("sample-programs/gather.bir").unwrap();
+    let small = sample.replace("table DRAM [1024]", "table DRAM [512]");
+    assert_ne!(sample, small);
+    std::fs::write(&path, small).unwrap();
+    let module = text(&path);
+    std::fs::write(
+        &memory,
+        format!("{{\"rows\":\"{}\",\"table\":\"{}\"}}", "ff".repeat(8), "00".repeat(512)),
+    )
+    .unwrap();
+    for stage in ["loaded", "unroll", "lower_dma", "rings"] {
+        let ran = run(&["run", module, "--stage", stage, "--memory-in", text(&memory)]);
+        assert_eq!(ran.status, 1, "{stage}: {}", ran.out);
+        assert!(
+            ran.err.contains("error[B") && ran.err.contains("gather.bir:"),
+            "{stage}: {}",
+            ran.err
+        );
+    }
 }

@@ -39,7 +39,8 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let mut report = loaded.report;
     let module = loaded.module.clone();
     if let Some(m) = &module {
-        m.diagnostics().into_iter().for_each(|d| report.push(d));
+        let last = stage.unwrap_or(Stage::Rings);
+        m.diagnostics_to(last).into_iter().for_each(|d| report.push(d));
         if report.has_errors() {
             out.findings(&report)?;
             return Ok(Status::Wrong);

@@ -99,13 +99,19 @@ impl LoadedModule {
     /// What verifier and passes say, with places. Of an instruction that the verifier refuses
     /// the passes say nothing more.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.diagnostics_to(Stage::Rings)
+    }
+
+    /// The same of the stages up to and including one.
+    pub fn diagnostics_to(&self, last: Stage) -> Vec<Diagnostic> {
         let of = |f: &Finding| match &f.at {
             Some(At::Inst(pos, _)) => Some(*pos),
             _ => None,
         };
         let refused: HashSet<Option<Pos>> =
             self.findings.iter().filter(|f| f.diag.severity == Severity::Error).map(of).collect();
-        let later = self.lowered.findings().filter(|f| !refused.contains(&of(f)));
+        let stages = self.lowered.snapshots.iter().filter(|s| s.stage <= last);
+        let later = stages.flat_map(|s| &s.findings).filter(|f| !refused.contains(&of(f)));
         let mut seen = HashSet::new();
         let all = self.findings.iter().chain(later);
         all.filter(|f| seen.insert((f.diag.code, f.at.clone(), &f.diag.message)))

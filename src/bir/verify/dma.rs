@@ -5,6 +5,7 @@ use crate::bir::{
     AluOp, Arch, At, Body, DgeType, Finding, Inst, Mode, Opcode, Operand, OperandKind, Part,
     Pattern, Space, TransposeOp,
 };
+use crate::diag::Severity;
 use crate::limits::{MAX_CCE_SOURCES, MAX_DESCRIPTOR_PAIRS};
 
 /// What is done with the data.
@@ -206,7 +207,11 @@ fn lowerable(cx: &mut Cx<'_>, inst: &Inst, op: TransposeOp, s: &Pattern, d: &Pat
     if let (Some(from), Some(to)) = (from, to)
         && !(from.is_dram() && to == Space::Sb)
     {
-        reasons.push(format!("transpose only supported for DRAM to SB; this is {from} to {to}"));
+        let why = format!("transpose only supported for DRAM to SB; this is {from} to {to}");
+        // A permutation that is not lowered still has a meaning; elsewhere than here none has.
+        let text = format!("a transpose that cannot be lowered: {why}");
+        let finding = Finding::new("L052", At::Inst(inst.pos, Part::Whole), text);
+        cx.push(Finding { diag: finding.diag.severity(Severity::Error), ..finding });
     }
     if inst.dma().is_some_and(|d| d.dge == DgeType::Hwdge) {
         reasons.push("its dge_type is HWDGE".to_owned());

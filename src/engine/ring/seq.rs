@@ -119,10 +119,15 @@ impl Machine {
                 self.host.stack.push(Frame::Seq { stage: Stage::Waits, part: 0, step: 0 });
                 inst.map(|(pos, item)| EventKind::Inst { pos, item })
             }
-            Err(d) => {
+            Err(mut d) => {
                 self.seqs[k].failed = true;
+                let at = self.control.as_ref().and_then(|c| c.current(&run.exec, engine));
+                let pos = at.and_then(|i| run.exec.inst(i)).map_or(Pos::ADDED, |i| i.pos);
+                if let Some(info) = run.inst(pos) {
+                    d.place = info.place.clone();
+                }
                 self.find(d);
-                None
+                Some(EventKind::Blocked { pos })
             }
         }
     }
