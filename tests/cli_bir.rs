@@ -1,7 +1,7 @@
 //! The real binary on modules: `gen`, `fmt`, `shrink`, `info`, and `provenance` in scripts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
@@ -299,4 +299,48 @@ fn an_index_out_of_range_is_an_error_on_rings() {
             ran.err
         );
     }
+}
+
+/// A loop that nobody lives to see the end of: every verb says so, none begins to count.
+#[test]
+fn a_loop_without_an_end_in_sight_is_refused_by_every_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.json");
+    let place = |name: &str| {
+        json!({ "Skind": "memory_location_set", "name": format!("{name}_set"), "dtype": "uint8",
+            "kind": "Internal", "tensor_shape": [64], "memorylocations": [{ "name": name,
+            "type": "DRAM", "addr": if name == "x" { 0 } else { 4096 }, "dims": [64] }] })
+    };
+    let side = |name: &str| {
+        json!([{ "kind": "physical_ap", "ap": [[1, 8]], "offset": 0, "dtype": "uint8",
+            "memref": name, "memsetref": format!("{name}_set") }])
+    };
+    let body = json!([{ "name": "body", "instructions": [{ "name": "I-1", "opcode": "DMACopy",
+        "engine": "SP", "queue": "q", "dge_type": "None", "can_read_uninit": true,
+        "ins": side("x"), "outs": side("y") }] }]);
+    let fixed = json!([{ "opcode": "Loop", "blocks": body,
+        "LoopAxis": { "name": "i", "lb": 0, "ub": 1u64 << 40, "stride": 1 } }]);
+    // Here only the run knows that there is no end.
+    let endless = json!([
+        { "name": "I-0", "opcode": "RegisterMove", "engine": "SP",
+            "ins": [{ "kind": "imm_value", "dtype": "int32", "value": 9 }],
+            "outs": [{ "kind": "register_access", "dtype": "int32", "regref": "r" }] },
+        { "name": "W", "opcode": "DoWhile", "engine": "SP", "blocks": body,
+            "cond": { "kind": "IntRuntimeValueKind", "regref": "r" } }]);
+    let verbs = ["check", "run", "lower"];
+    for (insts, verbs) in [(fixed, &verbs[..]), (endless, &verbs[..1])] {
+        let register = json!({ "Skind": "register", "name": "r", "dtype": "int32" });
+        let module = json!({ "version": 2, "arch": "gen3", "queues": [{ "name": "q" }],
+            "functions": [{ "name": "f", "allocations": [place("x"), place("y"), register],
+                "blocks": [{ "name": "B", "instructions": insts }] }] });
+        std::fs::write(&path, module.to_string()).unwrap();
+        for verb in verbs {
+            let ran = run(&[verb, text(&path)]);
+            let said = format!("{}{}", ran.out, ran.err);
+            assert!(said.contains("error[B070]") || said.contains("error[L0"), "{verb}: {said}");
+            assert_eq!(ran.status, 1, "{verb}: {said}");
+        }
+    }
+    let ran = run(&["run", text(&path), "--stage", "loaded"]);
+    assert!(ran.status == 1 && ran.err.contains("error[B070]"), "{}", ran.err);
 }

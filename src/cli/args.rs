@@ -2,6 +2,8 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use crate::engine::lower::OPTIONS;
+use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
@@ -131,31 +133,53 @@ pub struct RingOpts {
 }
 
 /// How a module is lowered, and what its memory holds at the start.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Modules")]
 pub struct ModuleOpts {
-    /// Elements that one descriptor covers at most [default: 65536 bytes of them].
-    #[arg(long, value_name = "N")]
-    pub max_desc_elems: Option<String>,
-    /// How a transfer beyond its ring's depth is split [default: factor].
-    #[arg(long, value_name = "factor|greedy|equal")]
-    pub split: Option<String>,
-    /// Whether a transfer joins the block of the one before it [default: off].
-    #[arg(long, value_name = "off|on")]
-    pub reuse_block: Option<String>,
-    /// Descriptors of one block at most [default: 1020 for SWDGE, else 65520].
-    #[arg(long, value_name = "N")]
-    pub max_block_descs: Option<String>,
-    /// Which transfers become blocks of descriptors [default: all].
-    #[arg(long, value_name = "all|static")]
-    pub materialise: Option<String>,
-    /// Slots of each ring [default: 1024].
-    #[arg(long, value_name = "N")]
-    pub ring_slots: Option<u64>,
+    /// Parameters of the lowering.
+    #[command(flatten)]
+    pub params: Params,
+    /// Slots of each ring.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_RING_SLOTS)]
+    pub ring_slots: u64,
     /// What memory holds at the start: a JSON object of location names and hex [default: a
     /// pattern in every input].
     #[arg(long, value_name = "FILE")]
     pub memory_in: Option<PathBuf>,
+}
+
+/// Parameters of the lowering that were given: an option for each row of its table.
+#[derive(Debug, Clone, Default)]
+pub struct Params(pub Vec<(&'static str, String)>);
+
+impl Args for Params {
+    fn augment_args(cmd: clap::Command) -> clap::Command {
+        OPTIONS.iter().fold(cmd, |cmd, o| {
+            let arg = clap::Arg::new(o.name)
+                .long(o.name.replace('_', "-"))
+                .value_name(o.values.replace(' ', ""))
+                .help(format!("{} [default: {}]", o.doc, o.default));
+            cmd.arg(arg)
+        })
+    }
+
+    fn augment_args_for_update(cmd: clap::Command) -> clap::Command {
+        Params::augment_args(cmd)
+    }
+}
+
+impl clap::FromArgMatches for Params {
+    fn from_arg_matches(found: &clap::ArgMatches) -> Result<Params, clap::Error> {
+        let mut params = Params::default();
+        params.update_from_arg_matches(found)?;
+        Ok(params)
+    }
+
+    fn update_from_arg_matches(&mut self, found: &clap::ArgMatches) -> Result<(), clap::Error> {
+        let given = OPTIONS.iter().filter_map(|o| Some((o.name, found.get_one::<String>(o.name)?)));
+        self.0 = given.map(|(name, value)| (name, value.clone())).collect();
+        Ok(())
+    }
 }
 
 /// `lower`.

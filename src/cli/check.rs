@@ -130,11 +130,11 @@ fn proof(m: &LoadedModule, input: &Input) -> Report {
         match verdict {
             Verdict::Same => {}
             Verdict::Differs(d) => report.push(m.place(&d.finding(*stage))),
-            // As loaded it is among the findings; on rings the run below tells it.
-            Verdict::Failed(_) if matches!(stage, Stage::Loaded | Stage::Rings) => {}
+            // As loaded it is among the findings.
+            Verdict::Failed(_) if *stage == Stage::Loaded => {}
             Verdict::Failed(all) => all.iter().for_each(|f| report.push(m.place(f))),
             Verdict::Races(all) => all.iter().for_each(|d| report.push(d.clone())),
         }
     }
-    report
+    report.in_file(&input.name)
 }

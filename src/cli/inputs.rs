@@ -202,7 +202,9 @@ pub fn open(
 ) -> Result<Input, Report> {
     let loaded = load(files, opts, module, depth)?;
     let raw = !loaded.images.is_empty();
-    let runs = depth == Depth::Run || !raw;
+    // A module's own check runs it.
+    let proved = depth == Depth::Run && loaded.module.is_some();
+    let runs = (depth == Depth::Run || !raw) && !proved;
     let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
     let sets: Vec<RingSet> = match (&loaded.program, &end) {
         (Some(p), Some(end)) if !raw => {

@@ -25,17 +25,8 @@ impl ModuleOpts {
     /// A value that an option does not take (S011), a memory file that cannot be read (S012).
     pub fn options(&self) -> Result<ModuleOptions, Report> {
         let mut out = ModuleOptions { ring_slots: self.ring_slots, ..ModuleOptions::default() };
-        let given = [
-            ("max_desc_elems", &self.max_desc_elems),
-            ("split", &self.split),
-            ("reuse_block", &self.reuse_block),
-            ("max_block_descs", &self.max_block_descs),
-            ("materialise", &self.materialise),
-        ];
-        for (name, value) in given {
-            if let Some(value) = value {
-                out.lower.set(name, value).map_err(|e| Diagnostic::new("S011", e))?;
-            }
+        for (name, value) in &self.params.0 {
+            out.lower.set(name, value).map_err(|e| Diagnostic::new("S011", e))?;
         }
         if let Some(path) = &self.memory_in {
             let file = source::open(path)?;
@@ -83,7 +74,8 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             Report::from(Diagnostic::new("S011", "nothing comes before `loaded`"))
         })?);
     }
-    let options = args.module.options()?;
+    // The stages are made below, one by one.
+    let options = ModuleOptions { upto: Stage::Loaded, ..args.module.options()? };
     let loaded = super::inputs::load_module(&args.file, &args.rings, &options)?;
     let mut report = loaded.1;
     let m = loaded.0;

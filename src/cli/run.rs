@@ -33,14 +33,14 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         Some(path) => lines.extend(script_lines(path)?),
         None => lines.push(to_the_end()),
     }
-    let options = args.module.options()?;
+    let mut options = args.module.options()?;
     let stage = args.stage.as_deref().map(super::lower::stage).transpose().map_err(Report::from)?;
+    options.upto = stage.unwrap_or(options.upto);
     let loaded = load(&args.files, &args.rings, &options, Depth::Program)?;
     let mut report = loaded.report;
     let module = loaded.module.clone();
     if let Some(m) = &module {
-        let last = stage.unwrap_or(Stage::Rings);
-        m.diagnostics_to(last).into_iter().for_each(|d| report.push(d));
+        m.diagnostics().into_iter().for_each(|d| report.push(d));
         if report.has_errors() {
             out.findings(&report)?;
             return Ok(Status::Wrong);

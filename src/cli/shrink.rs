@@ -60,7 +60,7 @@ pub struct Judge {
     /// has become smaller takes the first of its bytes.
     pub memory: Option<Initial>,
     /// Slots of each ring.
-    pub ring_slots: Option<u64>,
+    pub ring_slots: u64,
     /// Generation of the rings.
     pub arch: Generation,
     /// Driver profile.
@@ -110,7 +110,7 @@ impl Judge {
         }
         let mut ring = module_run::Options::new(self.arch);
         ring.profile = self.profile;
-        ring.ring_slots = self.ring_slots.unwrap_or(ring.ring_slots);
+        ring.ring_slots = self.ring_slots;
         match module_run::program(&lowered, &|_| Place::default(), &memory, &ring) {
             Ok(p) => said(Stage::Rings, &reference.judge_rings(&p, Readings::default())),
             Err(all) => {
@@ -276,7 +276,7 @@ mod tests {
                 let judge = Judge {
                     lower: lower.clone(),
                     memory: Some(Initial { given }),
-                    ring_slots: None,
+                    ring_slots: module_run::DEFAULT_RING_SLOTS,
                     arch: Generation::V3,
                     profile: Profile::default_profile(),
                 };

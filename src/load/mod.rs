@@ -24,6 +24,7 @@ pub mod source;
 pub mod validate;
 
 use crate::diag::{Diagnostic, Report, Severity};
+use crate::engine::lower::Stage;
 use crate::engine::program::{Blob, Program};
 use crate::limits::MAX_TEXT_BYTES;
 use crate::udma::{Dir, Generation, Profile};
@@ -209,7 +210,7 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
             let (m, report) =
                 module::LoadedModule::read(&source.name, bytes, json, &opts.module, opts.arch)?;
             loaded.report = report;
-            if !opts.browse {
+            if !opts.browse && opts.module.upto == Stage::Rings {
                 let profile = opts.profile.unwrap_or(Profile::default_profile());
                 loaded.program = Some(Arc::new(m.program(&opts.module, profile)?));
             }

@@ -17,14 +17,27 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// What can be chosen about a module.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ModuleOptions {
     /// How it is lowered.
     pub lower: lower::Options,
+    /// The last stage that is wanted; below `rings` no program is made.
+    pub upto: Stage,
     /// What memory holds at the start; absent: [`default_memory`].
     pub memory: Option<Initial>,
     /// Slots of each ring.
-    pub ring_slots: Option<u64>,
+    pub ring_slots: u64,
+}
+
+impl Default for ModuleOptions {
+    fn default() -> ModuleOptions {
+        ModuleOptions {
+            lower: lower::Options::default(),
+            upto: Stage::Rings,
+            memory: None,
+            ring_slots: module_run::DEFAULT_RING_SLOTS,
+        }
+    }
 }
 
 /// A module that was read.
@@ -80,7 +93,7 @@ impl LoadedModule {
         let layout = Layout::new(&module);
         let findings = verify::verify(&module, &layout);
         let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
-        let lowered = lower::lower(&module, &opts.lower, Stage::LowerDma);
+        let lowered = lower::lower(&module, &opts.lower, opts.upto);
         let module =
             lowered.snapshots.first().map_or_else(|| Arc::new(module), |s| s.module.clone());
         let spans = Arc::new(loaded.spans);
@@ -99,19 +112,13 @@ impl LoadedModule {
     /// What verifier and passes say, with places. Of an instruction that the verifier refuses
     /// the passes say nothing more.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.diagnostics_to(Stage::Rings)
-    }
-
-    /// The same of the stages up to and including one.
-    pub fn diagnostics_to(&self, last: Stage) -> Vec<Diagnostic> {
         let of = |f: &Finding| match &f.at {
             Some(At::Inst(pos, _)) => Some(*pos),
             _ => None,
         };
         let refused: HashSet<Option<Pos>> =
             self.findings.iter().filter(|f| f.diag.severity == Severity::Error).map(of).collect();
-        let stages = self.lowered.snapshots.iter().filter(|s| s.stage <= last);
-        let later = stages.flat_map(|s| &s.findings).filter(|f| !refused.contains(&of(f)));
+        let later = self.lowered.findings().filter(|f| !refused.contains(&of(f)));
         let mut seen = HashSet::new();
         let all = self.findings.iter().chain(later);
         all.filter(|f| seen.insert((f.diag.code, f.at.clone(), &f.diag.message)))
@@ -136,7 +143,7 @@ impl LoadedModule {
         let mut ring = module_run::Options::new(self.arch.0);
         ring.profile = profile;
         ring.lower = opts.lower.clone();
-        ring.ring_slots = opts.ring_slots.unwrap_or(ring.ring_slots);
+        ring.ring_slots = opts.ring_slots;
         let place = |pos: Pos| self.spans.place(&At::Inst(pos, Part::Whole));
         module_run::program(&self.lowered, &place, &self.memory, &ring)
     }

@@ -75,6 +75,8 @@ pub struct Machine {
     pub seqs: Vec<Sequencer>,
     /// Where the module's instruction streams stand.
     pub control: Option<Arc<Control>>,
+    /// Steps that the sequencers took.
+    pub seq_steps: u64,
     /// The sequencer that acts, or acted last among the CPU agents; none: the host.
     pub active: Option<usize>,
     /// Microseconds between a TX doorbell and the start of work (a scenario's).
@@ -127,6 +129,7 @@ impl Machine {
             host: Host::default(),
             seqs: Sequencer::all(program),
             control: program.module.as_ref().map(|m| Arc::new(m.control())),
+            seq_steps: 0,
             active: None,
             latency_us: 0,
             held: false,
@@ -551,6 +554,7 @@ impl Machine {
             host,
             seqs,
             control,
+            seq_steps,
             active,
             latency_us,
             held,
@@ -563,7 +567,7 @@ impl Machine {
             last,
         } = self;
         let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
-        let cpus = (host, seqs, control, active);
+        let cpus = (host, seqs, control, seq_steps, active);
         let agents = (cpus, latency_us, held, lose, reset_window, told_unknown, queued, last);
         // What a finding says follows from the rest.
         digest(&(run, agents, finding_counts, findings.len()))

@@ -11,12 +11,13 @@ use super::event::{EventKind, MarkerWord, Ret};
 use super::host::{Counts, Frame, Host, Next};
 use super::machine::Machine;
 use super::queue::{StagedRun, ix};
-use crate::bir::exec::{Choice, Why};
+use crate::bir::exec::{Choice, Control, Why};
 use crate::bir::{Engine, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::author::stamp;
-use crate::engine::module_run::{Batch, Part, Work};
+use crate::engine::module_run::{Batch, ModuleRun, Part, Work};
 use crate::engine::program::{Program, QueueId, RingType};
+use crate::limits::MAX_BIR_STEPS;
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::{DESC_BYTES, Dir, ring};
 use std::sync::Arc;
@@ -107,7 +108,11 @@ impl Machine {
         let run = p.module.clone()?;
         let mut control = self.control.clone()?;
         let engine = self.seqs[k].engine;
-        let work = run.work(Arc::make_mut(&mut control), &self.memory, engine);
+        let work = match self.too_many_steps(&run, &control, engine) {
+            Some(d) => Err(d),
+            None => run.work(Arc::make_mut(&mut control), &self.memory, engine),
+        };
+        self.seq_steps += 1;
         self.control = Some(control);
         match work {
             Ok((work, remarks)) => {
@@ -130,6 +135,23 @@ impl Machine {
                 Some(EventKind::Blocked { pos })
             }
         }
+    }
+
+    /// The bound of an execution (`docs/execution.md`, "Limits") holds here too.
+    fn too_many_steps(
+        &self,
+        run: &ModuleRun,
+        control: &Control,
+        engine: Engine,
+    ) -> Option<Diagnostic> {
+        if let Some(f) = control.exceeds(&run.exec, engine, MAX_BIR_STEPS) {
+            return Some(f.diag);
+        }
+        let text = || {
+            let place = control.place(&run.exec, engine);
+            format!("more than {MAX_BIR_STEPS} steps; {engine} is at {place}")
+        };
+        (self.seq_steps >= MAX_BIR_STEPS).then(|| Diagnostic::new("B070", text()))
     }
 
     /// Tells of a sequencer that waits for what nobody will do; each one once.
