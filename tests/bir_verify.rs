@@ -121,6 +121,7 @@ const SAMPLES: [(&str, &[&str]); 2] = [
             "element-counts",
             "invalid-offset",
             "last-iteration",
+            "ring-too-large",
             "too-many-queues",
             "transpose-3d",
             "transpose-sb-to-sb",

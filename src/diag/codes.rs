@@ -1194,6 +1194,13 @@ pub static CODES: &[CodeInfo] = &[
         "Copy once for each destination.",
     ),
     code(
+        ("L058", Error),
+        "more descriptors than a queue holds",
+        "The transfers of a queue take more ring descriptors than a queue may be initialised with, 2^24 - 16: loading fails with `size(N) too large`.",
+        "Patterns of short runs: each contiguous run takes a descriptor of either ring.",
+        "Spread the transfers over queues, or make their runs longer; `info budget` says who spends most.",
+    ),
+    code(
         ("L080", Error),
         "a stage changed what the module does",
         "The module after this stage leaves other bytes in memory than the module as loaded, run from the same memory.",

@@ -46,6 +46,7 @@
 //! | L055 | a descriptor has at most 4 pairs | `dma.rs` |
 //! | L056 | a CCE descriptor has at most 1024 (v2) or 2048 elements | `dma.rs` |
 //! | L057 | replicate to several partitions needs v3 | `dma.rs` |
+//! | L058 | the transfers of a queue take no more descriptors than a queue may have | `ring.rs` |
 
 mod access;
 mod dma;
@@ -55,6 +56,7 @@ mod flow;
 mod order;
 mod place;
 mod queue;
+mod ring;
 
 #[cfg(test)]
 mod hostile_tests;
@@ -98,6 +100,7 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         arch: module.arch.unwrap_or(Arch::Gen3),
         queues: queue::Index::new(module),
         written: dynamic::written_registers(module),
+        ring: ring::Counts::default(),
         unresolved: HashMap::new(),
         fired: HashMap::new(),
         found: Vec::new(),
@@ -113,9 +116,13 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
     for q in &module.queues {
         for inst in q.blocks.iter().flat_map(|b| &b.insts) {
             let mut scope = Scope::of_block(cx.fired.get(&(&*q.name, &*inst.name)));
+            for d in inst.blocks().iter().flat_map(|b| &b.insts) {
+                ring::count(&mut cx, d, &Scope::default(), Some(&q.name));
+            }
             cx.inst(inst, &mut scope, Home::Queue);
         }
     }
+    ring::check(&mut cx);
     order::check(&mut cx);
     cx.found
 }
@@ -140,6 +147,7 @@ struct Cx<'a> {
     options: &'a Options,
     arch: Arch,
     queues: queue::Index<'a>,
+    ring: ring::Counts,
     written: HashSet<Name>,
     /// Names that were looked up in vain.
     unresolved: HashMap<Name, PlaceError>,
@@ -179,6 +187,9 @@ impl<'a> Cx<'a> {
         dynamic::check(self, inst);
         access::check(self, inst, scope);
         flow::fires(self, inst, scope);
+        if home == Home::Function {
+            ring::count(self, inst, scope, None);
+        }
         let inner = if home == Home::Queue { Home::DmaBlock } else { home };
         let depth = flow::enter(self, inst, scope);
         self.blocks(inst.blocks(), scope, inner);

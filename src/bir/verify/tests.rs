@@ -643,3 +643,34 @@ proptest! {
         }
     }
 }
+
+/// Runs are counted side by side, 64 KiB at most each, and once for each round of a loop.
+#[test]
+fn a_queue_holds_as_many_descriptors_as_a_queue_may_have() {
+    let many = |num: u64, trips: i64| {
+        let mut m = base();
+        for l in m.functions[0].allocations.iter_mut().flat_map(|a| &mut a.locations) {
+            if matches!(&*l.name, "x" | "y") {
+                (l.dims, l.addr) = (vec![1 << 26], if &*l.name == "x" { 0 } else { 1 << 27 });
+            }
+        }
+        let i = dma(vec![u8s("x", 0, &[(2, num)])], u8s("y", 0, &[(2, num)]));
+        let l = looped("i", 0, trips, 1, vec![i]);
+        m.functions[0].blocks[0].insts.push(Arc::new(l));
+        let found = run(&m);
+        assert!(found.iter().all(|f| f.diag.code == "L058"), "{found:?}");
+        !found.is_empty()
+    };
+    // The block that is there already has one.
+    assert!(!many(16_777_199, 1) && many(16_777_200, 1));
+    assert!(!many(8_388_599, 2) && many(8_388_600, 2));
+    let mut long = base();
+    for l in long.functions[0].allocations.iter_mut().flat_map(|a| &mut a.locations) {
+        if matches!(&*l.name, "x" | "y") {
+            (l.dims, l.addr) = (vec![1 << 34], if &*l.name == "x" { 0 } else { 1 << 34 });
+        }
+    }
+    let i = dma(vec![u8s("x", 0, &[(1, 1 << 34)])], u8s("y", 0, &[(1, 1 << 34)]));
+    long.functions[0].blocks[0].insts.push(Arc::new(i));
+    assert!(!run(&long).iter().any(|f| f.diag.code == "L058"), "262144 descriptors");
+}
