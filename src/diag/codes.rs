@@ -1432,6 +1432,13 @@ pub static CODES: &[CodeInfo] = &[
         "Check a shorter part of the program.",
     ),
     code(
+        ("R040", Warning),
+        "edit without effect",
+        "A change of the run that was to be made at an event cannot be made in the state that is there; it is passed over. MODEL: `docs/whatif.md`.",
+        "An edit from a file, or one whose run another edit changed.",
+        "`info edits` lists them; take it back, or make it at another event.",
+    ),
+    code(
         ("S001", Error),
         "unknown command",
         "No command has this name or prefix.",

@@ -108,9 +108,14 @@ fn own(kind: &EventKind) -> Value {
         EventKind::Retire { tx, rx, packet_end } => {
             json!({ "slot": tx.or(rx), "tx_slot": tx, "rx_slot": rx, "packet_end": packet_end })
         }
-        EventKind::Fault { dir, bit, slot, addr: a, aborted } => json!({ "ring": dir.name(),
-            "slot": slot, "addr": addr(a), "bit": bit, "aborted": aborted,
-            "fault": cause::by_bit(dir, bit).map(|c| c.name) }),
+        EventKind::Fault { dir, bit, slot, addr: a, aborted, injected } => {
+            let mut o = json!({ "ring": dir.name(), "slot": slot, "addr": addr(a), "bit": bit,
+                "aborted": aborted, "fault": cause::by_bit(dir, bit).map(|c| c.name) });
+            if injected {
+                o["injected"] = json!(true);
+            }
+            o
+        }
         EventKind::Stall { dir, slot, why } => {
             json!({ "ring": dir.name(), "slot": slot, "why": why.words() })
         }
