@@ -1522,6 +1522,27 @@ pub static CODES: &[CodeInfo] = &[
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),
+    code(
+        ("S020", Error),
+        "cannot be set",
+        "A `set` or `inject` asks for what cannot be: a value that does not fit, or something that follows from other things.",
+        "See the message.",
+        "See the message; `docs/whatif.md` lists what can be set.",
+    ),
+    code(
+        ("S021", Error),
+        "nothing to undo or redo",
+        "No edit of this session is left to take back or to make again. Edits that the file brought are its own.",
+        "`undo` or `redo` once more than there were edits; a new edit ends what could be made again.",
+        "`info edits` lists what there is.",
+    ),
+    code(
+        ("S022", Error),
+        "cannot be saved",
+        "The program cannot be written to this file.",
+        "A file of that name is there, a module whose run was edited, or a program that the form cannot hold.",
+        "`save! FILE` writes over a file; see the message for the rest.",
+    ),
 ];
 
 #[cfg(test)]

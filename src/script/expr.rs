@@ -15,6 +15,7 @@ use crate::engine::program::QueueId;
 use crate::limits::MAX_EXPR_DEPTH;
 use crate::udma::field::FIELDS;
 use crate::udma::{Dir, View, Word};
+use crate::udma::reg::QUEUE_REGS;
 use nom::Parser;
 use nom::character::complete::{char, digit1, satisfy};
 use nom::combinator::{not, opt, peek};
@@ -312,14 +313,15 @@ fn of_queue(input: &str, queue: QueueRef) -> Res<'_, Tree> {
 }
 
 fn queue_path<'a>(rest: &'a str, queue: QueueRef, path: Path<'a>) -> Res<'a, Tree> {
-    let ring = path.first().is_some_and(|p| Dir::BOTH.iter().any(|d| d.name() == p.1));
-    for (i, &(at, word)) in path.iter().enumerate().skip(usize::from(ring)) {
-        if i > usize::from(ring) {
+    let ring = path.first().and_then(|p| Dir::BOTH.into_iter().find(|d| d.name() == p.1));
+    let skipped = usize::from(ring.is_some());
+    for (i, &(at, word)) in path.iter().enumerate().skip(skipped) {
+        if i > skipped {
             return stop(too_deep(at));
         }
         let known = queue_names(ring);
         if !known.contains(&word) {
-            let what = if ring { "ring" } else { "queue" };
+            let what = if ring.is_some() { "ring" } else { "queue" };
             let text = format!("a {what} has no {}", shown(at));
             return stop(Fault::new("S005", at, text).near(word, known));
         }
@@ -327,11 +329,12 @@ fn queue_path<'a>(rest: &'a str, queue: QueueRef, path: Path<'a>) -> Res<'a, Tre
     Ok((rest, Tree::leaf(Expr::Queue { queue, path: names(path) })))
 }
 
-/// The names that may follow a queue, or a ring of one.
-pub(super) fn queue_names(ring: bool) -> Vec<&'static str> {
+/// The names that may follow a queue, or a ring of one: its registers too.
+pub(super) fn queue_names(ring: Option<Dir>) -> Vec<&'static str> {
     let of_ring = RING_PROPERTIES.iter().map(|p| p.0);
-    if ring {
-        return of_ring.collect();
+    if let Some(dir) = ring {
+        let regs = QUEUE_REGS.iter().filter(|r| r.has(dir)).map(|r| r.name);
+        return of_ring.chain(regs).collect();
     }
     let own = QUEUE_PROPERTIES.iter().map(|p| p.0);
     of_ring.chain(own).chain(Dir::BOTH.map(Dir::name)).collect()

@@ -235,6 +235,9 @@ impl Session {
             Info::Batches => self.info_batches(),
             Info::Races => self.info_races(),
             Info::Budget => self.info_budget()?,
+            Info::Edits => self.info_edits(),
+            // Text that the caller makes.
+            Info::Checks => id.map(|_| Vec::new()).ok_or_else(none)?,
         }))
     }
 
