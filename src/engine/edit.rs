@@ -180,7 +180,7 @@ fn stored(p: &Program, addr: u64, bytes: &[u8]) -> String {
         }
     }
     match bytes.len() {
-        1 | 2 | 4 | 8 => format!("set mem{}[{}] = {value:#x}", bytes.len() * 8, p.name_addr(addr)),
+        1 | 2 | 4 | 8 => format!("set mem{}[{addr:#x}] = {value:#x}", bytes.len() * 8),
         n => format!("store {n} bytes at {}", p.name_addr(addr)),
     }
 }

@@ -14,8 +14,8 @@ use crate::engine::expr::{
 use crate::engine::program::QueueId;
 use crate::limits::MAX_EXPR_DEPTH;
 use crate::udma::field::FIELDS;
-use crate::udma::{Dir, View, Word};
 use crate::udma::reg::QUEUE_REGS;
+use crate::udma::{Dir, View, Word};
 use nom::Parser;
 use nom::character::complete::{char, digit1, satisfy};
 use nom::combinator::{not, opt, peek};

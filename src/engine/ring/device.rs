@@ -307,7 +307,8 @@ impl Machine {
             Dir::Rx => {
                 q.packet.rx.push_back(held);
                 q.packet.rx_bytes += desc.length();
-                let wrong = if desc.ring_id() != expected { vec!["PREFETCH_RING_ID"] } else { vec![] };
+                let wrong =
+                    if desc.ring_id() != expected { vec!["PREFETCH_RING_ID"] } else { vec![] };
                 self.faults_later(i, dir, wrong, (slot, addr));
             }
         }

@@ -43,7 +43,10 @@ impl Machine {
                 }
             }
             Change::Register { engine, offset, value } => {
+                // A scenario loses what the host writes, not what a user does.
+                let lose = std::mem::take(&mut self.lose);
                 self.mmio_write(engine, offset, value);
+                self.lose = lose;
             }
             Change::Cursor { queue, dir, cursor, value } => {
                 let Some(i) = self.index_of(queue) else { return };
@@ -62,11 +65,12 @@ impl Machine {
     /// Why not, in words.
     pub fn can_edit(&self, p: &Program, change: &Change) -> Result<(), String> {
         match *change {
-            Change::Store { addr, ref bytes } => match self.memory.outside(addr, bytes.len() as u64)
-            {
-                Some(at) => Err(format!("no memory is known at {at:#x}")),
-                None => Ok(()),
-            },
+            Change::Store { addr, ref bytes } => {
+                match self.memory.outside(addr, bytes.len() as u64) {
+                    Some(at) => Err(format!("no memory is known at {at:#x}")),
+                    None => Ok(()),
+                }
+            }
             Change::Register { engine, offset, .. } => {
                 let there = engine < ENGINE_SLOTS && offset % 4 == 0 && offset < ENGINE_BLOCK_BYTES;
                 if there { Ok(()) } else { Err("there is no such register".to_owned()) }
@@ -166,7 +170,9 @@ fn can_set(q: &Queue, dir: Dir, cursor: Cursor, value: u64) -> Result<(), String
         Cursor::Head => {
             below(hw.ring.size, &format!("the engine's side of {id}"))?;
             if !q.packet.is_empty() || hw.fetched != hw.retired {
-                return Err(format!("{id} is inside a packet: its head moves only between packets"));
+                return Err(format!(
+                    "{id} is inside a packet: its head moves only between packets"
+                ));
             }
             head_count(hw, value).map(|_| ()).ok_or_else(|| {
                 format!("{dir}[{value}] is neither posted nor behind the head of {id}")

@@ -8,8 +8,8 @@
 use super::device::Packet;
 use super::machine::Machine;
 use super::queue::Queue;
-use crate::udma::cause::{self, Cause};
 use crate::udma::Dir;
+use crate::udma::cause::{self, Cause};
 
 /// A fault that waits for its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,3 +102,6 @@ impl Machine {
 fn packet_slots(q: &Queue, packet: &Packet) -> Vec<u64> {
     packet.rx.iter().map(|x| q.hw(Dir::Rx).slot(x.k)).collect()
 }
+
+#[cfg(test)]
+mod tests;

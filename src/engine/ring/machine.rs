@@ -576,7 +576,8 @@ impl Machine {
         } = self;
         let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
         let cpus = (host, seqs, control, seq_steps, active);
-        let agents = (cpus, latency_us, held, lose, reset_window, told_unknown, (queued, injected), last);
+        let agents =
+            (cpus, latency_us, held, lose, reset_window, told_unknown, (queued, injected), last);
         // What a finding says follows from the rest.
         digest(&(run, agents, finding_counts, findings.len()))
     }

@@ -386,7 +386,8 @@ impl Session {
             (Some(_), true) => Arc::new(module_run::record(p)?),
             (Some(_), false) => {
                 let text = "a module is saved as the record of its run, whose events are others than those at which the edits are made";
-                let help = "take the edits back with `undo`, save, and make them in the saved program";
+                let help =
+                    "take the edits back with `undo`, save, and make them in the saved program";
                 return Err(Diagnostic::new("S022", text).help(help));
             }
         };
@@ -425,7 +426,10 @@ impl Session {
     /// What was changed right after the event at which the session stands.
     pub(super) fn edited_here(&self) -> Vec<String> {
         let p = self.program();
-        p.edits_at(self.machine.n).iter().map(|e| format!("edited: {}", e.change.words(p))).collect()
+        p.edits_at(self.machine.n)
+            .iter()
+            .map(|e| format!("edited: {}", e.change.words(p)))
+            .collect()
     }
 }
 
@@ -476,10 +480,9 @@ fn read_only(name: &str) -> Diagnostic {
         "life" => ("it follows from the cursors", "set a cursor or ring a doorbell"),
         "size" => ("it is how the ring was made", "the engine's length is in the register drl"),
         "free" => ("it follows from the cursors", "set next_desc_idx or next_cdesc_idx"),
-        "posted" | "drtp" => (
-            "it is what doorbells have posted",
-            "set `tail`, or ring with the register drtp_inc",
-        ),
+        "posted" | "drtp" => {
+            ("it is what doorbells have posted", "set `tail`, or ring with the register drtp_inc")
+        }
         "fetched" | "visible" | "retired" | "drhp" => {
             ("the engine moves it", "set `head`, where the engine goes on")
         }
@@ -492,3 +495,6 @@ fn read_only(name: &str) -> Diagnostic {
     };
     refuse(format!("`{name}` cannot be set: {why}")).help(help)
 }
+
+#[cfg(test)]
+mod tests;

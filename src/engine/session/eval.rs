@@ -174,9 +174,9 @@ impl Eval<'_> {
             return ring(q, dir, name);
         }
         let value = self.m.queue_reg(q.id(), dir, name);
-        value.map(u64::from).ok_or_else(|| {
-            EvalError::Unknown(format!("nobody wrote {name} of {}.{dir}", q.id()))
-        })
+        value
+            .map(u64::from)
+            .ok_or_else(|| EvalError::Unknown(format!("nobody wrote {name} of {}.{dir}", q.id())))
     }
 
     fn slot(&self, id: QueueId, dir: Dir, index: u64, path: &[String]) -> Result<u64, EvalError> {

@@ -126,7 +126,9 @@ impl Session {
                     n => format!("; {n} edits of the run that was are gone"),
                 };
                 self.begin_anew(Arc::new(new));
-                return Ok(Outcome::say(format!("{name} = {value}: lowered anew, at event 0{lost}")));
+                return Ok(Outcome::say(format!(
+                    "{name} = {value}: lowered anew, at event 0{lost}"
+                )));
             }
             // Text that the caller makes, of stages that there must be.
             Pass::Diff(stages) => {
