@@ -417,8 +417,8 @@ fn set(a: &mut Args<'_>) -> Result<Command, Fault> {
     }
     let whole = a.wrong(format!("{} cannot be set", shown(skip(a.rest))));
     let what = a.expr()?;
-    let named = matches!(what, Expr::Slot { .. } | Expr::Queue { .. } | Expr::Mem { .. })
-        || matches!(what, Expr::Name(_));
+    use Expr::{Mem, Name, Queue, Reg, Slot};
+    let named = matches!(what, Slot { .. } | Queue { .. } | Mem { .. } | Reg { .. } | Name(_));
     if !named {
         return Err(whole.help(SETTABLE));
     }
@@ -427,7 +427,7 @@ fn set(a: &mut Args<'_>) -> Result<Command, Fault> {
 }
 
 /// What may be set, as advice.
-const SETTABLE: &str = "a field or word of a slot (tx[3].dmb), memory (mem32[0x10]), `marker`, a register or cursor of a ring (q0.tx.drtp_inc), or a variable (`$name`)";
+const SETTABLE: &str = "a field or word of a slot (tx[3].dmb), memory (mem32[0x10]), `marker`, a register or cursor of a ring (q0.tx.drtp_inc), a register of an engine (reg[0x200]), or a variable (`$name`)";
 
 fn equals(a: &mut Args<'_>) -> Result<(), Fault> {
     a.rest = skip(a.rest);

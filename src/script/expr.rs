@@ -180,6 +180,9 @@ fn enclosed(input: &str, depth: Depth, (open, close): (char, char)) -> Res<'_, T
 /// What begins with a name: memory, a slot, a queue, or a plain name.
 fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
     if let Ok((rest, queue)) = queue(input) {
+        if let Some(at) = rest.strip_prefix('.').and_then(register) {
+            return register_at(at, depth, queue);
+        }
         let ring = opt(preceded(char('.'), terminated(dir, peek(char('['))))).parse(rest)?;
         return match ring {
             (rest, Some(dir)) => slot(rest, depth, queue, dir),
@@ -195,6 +198,9 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
         let (rest, tree) = index(rest, depth)?;
         let (height, addr) = (tree.height + 1, Box::new(tree.expr));
         return Ok((rest, Tree { expr: Expr::Mem { width, addr }, height }));
+    }
+    if let Some(at) = register(input) {
+        return register_at(at, depth, QueueRef::Selected);
     }
     if let Ok((rest, dir)) = dir(input) {
         return match rest.starts_with('[') {
@@ -226,6 +232,21 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
     }
 }
 
+/// The word in front of the offset of a register.
+pub(super) const REGISTER: &str = "reg";
+
+/// What follows the word for a register, where its bracket opens.
+fn register(input: &str) -> Option<&str> {
+    input.strip_prefix(REGISTER).filter(|rest| rest.starts_with('['))
+}
+
+/// A register of a queue's engine; `input` begins with its bracket.
+fn register_at(input: &str, depth: Depth, queue: QueueRef) -> Res<'_, Tree> {
+    let (rest, tree) = index(input, depth)?;
+    let (height, offset) = (tree.height + 1, Box::new(tree.expr));
+    Ok((rest, Tree { expr: Expr::Reg { queue, offset }, height }))
+}
+
 /// The width of `mem8` and its kin, in bytes.
 fn memory_width(word: &str) -> Option<u8> {
     MEMORY.iter().find(|m| m.0 == word).map(|m| m.1)
@@ -240,6 +261,7 @@ pub(super) fn plain_names() -> Vec<String> {
     let mut names: Vec<String> = tables.into_iter().flatten().map(|p| p.0.to_owned()).collect();
     names.extend(Dir::BOTH.map(|d| d.name().to_owned()));
     names.extend(MEMORY.map(|m| m.0.to_owned()));
+    names.push(REGISTER.to_owned());
     names
 }
 

@@ -86,6 +86,8 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
                 .prop_map(|(op, a, b)| Expr::Binary(op, Box::new(a), Box::new(b))),
             (select(vec![1u8, 2, 4, 8]), inner.clone())
                 .prop_map(|(width, e)| Expr::Mem { width, addr: Box::new(e) }),
+            (queue(), inner.clone())
+                .prop_map(|(queue, e)| Expr::Reg { queue, offset: Box::new(e) }),
             (queue(), slot_path(), inner).prop_map(|(queue, (dir, path), e)| Expr::Slot {
                 queue,
                 dir,
@@ -206,6 +208,7 @@ fn settable() -> impl Strategy<Value = Expr> {
         (named_queue(), queue_path(false)).prop_map(|(queue, path)| Expr::Queue { queue, path }),
         (select(vec![1u8, 2, 4, 8]), expr())
             .prop_map(|(width, e)| Expr::Mem { width, addr: Box::new(e) }),
+        (queue(), expr()).prop_map(|(queue, e)| Expr::Reg { queue, offset: Box::new(e) }),
         (queue(), slot_path(), expr()).prop_map(|(queue, (dir, path), e)| Expr::Slot {
             queue,
             dir,

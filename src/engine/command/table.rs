@@ -291,7 +291,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Change,
         ("LOC = EXPR | $NAME = EXPR", &[Arg::Expr]),
         "change a field, a word, memory, a register or a cursor of the run; or set a variable",
-        "tx[3].dmb, tx[3].len_ctrl, mem32[0x10], marker, q0.tx.drtp_inc (a register by name), q0.tx.next_desc_idx, .next_cdesc_idx, .desc_ring_id, .head, .tail. The change is made right after the event at which the session stands; later edits go, and come back with `undo`. `docs/whatif.md`.",
+        "tx[3].dmb, tx[3].len_ctrl, mem32[0x10], marker, q0.tx.drtp_inc (a register by name), reg[0x200] (one of the engine by its offset), q0.tx.next_desc_idx, .next_cdesc_idx, .desc_ring_id, .head, .tail. The change is made right after the event at which the session stands; later edits go, and come back with `undo`. `docs/whatif.md`.",
     ),
     spec(
         ("inject", &[]),

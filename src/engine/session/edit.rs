@@ -79,6 +79,11 @@ impl Session {
                 let addr = self.value(addr)?;
                 self.want_memory(&what.to_string(), addr, *width, value)?
             }
+            Expr::Reg { queue, offset } => {
+                let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
+                let offset = self.value(offset)?;
+                self.want_register(id.engine, offset, value)?
+            }
             Expr::Name(name) if name == "marker" => {
                 let none = || Diagnostic::new("S005", "no queue is selected");
                 self.want_marker(self.selected().ok_or_else(none)?, value)?
@@ -211,25 +216,43 @@ impl Session {
             return Ok(Wanted { change, told });
         }
         let Some(register) = reg::queue_reg(dir, name) else { return Err(read_only(name)) };
-        match name {
-            "drhp" => return Err(read_only("drhp")),
-            "drtp" => return Err(read_only("drtp")),
-            _ => {
-                let bits = match register.fields {
-                    [all] if all.lo == 0 => all.hi + 1,
-                    _ => 32,
-                };
-                fits(&whole, bits, value)?;
-            }
-        }
-        let old = self.machine.queue_reg(id, dir, name);
         let offset = reg::queue_block(dir, id.queue) + register.offset;
-        let change = Change::Register { engine: id.engine, offset, value: value as u32 };
-        let told = match (name, old) {
-            ("drtp_inc", _) => format!("doorbell {id}.{dir} {value}, rung by the debugger"),
-            (_, Some(old)) => format!("{whole}: {old:#010x} -> {value:#010x}"),
-            (_, None) => format!("{whole}: never written -> {value:#010x}"),
+        self.want_register(id.engine, offset.into(), value)
+    }
+
+    /// A register of an engine.
+    fn want_register(&self, engine: u32, offset: u64, value: u64) -> Result<Wanted, Diagnostic> {
+        let inside = u32::try_from(offset).ok().filter(|o| *o < reg::ENGINE_BLOCK_BYTES);
+        let Some(at) = inside.filter(|o| o % 4 == 0) else {
+            return Err(refuse(format!("no register lies at {offset:#x} of an engine's block")));
         };
+        let known = reg::name_at(at);
+        let of_queue = known.as_ref().and_then(|r| Some((r.name, r.queue?)));
+        let (name, old) = match of_queue {
+            Some((name @ ("drhp" | "drtp"), _)) => return Err(read_only(name)),
+            Some((name, (dir, queue))) => {
+                let id = QueueId { engine, queue };
+                (format!("{id}.{dir}.{name}"), self.machine.queue_reg(id, dir, name))
+            }
+            None => {
+                let words = known.as_ref().map_or(String::new(), |r| format!(" {r}"));
+                let old = self.machine.regs.get(&(engine, at)).copied();
+                (format!("register {at:#x} of e{engine}{words}"), old)
+            }
+        };
+        let bits = match known.map(|r| r.fields) {
+            Some([all]) if all.lo == 0 => all.hi + 1,
+            _ => 32,
+        };
+        fits(&name, bits, value)?;
+        let told = match (of_queue, old) {
+            (Some(("drtp_inc", (dir, queue))), _) => {
+                format!("doorbell e{engine}.q{queue}.{dir} {value}, rung by the debugger")
+            }
+            (_, Some(old)) => format!("{name}: {old:#010x} -> {value:#010x}"),
+            (_, None) => format!("{name}: never written -> {value:#010x}"),
+        };
+        let change = Change::Register { engine, offset: at, value: value as u32 };
         Ok(Wanted { change, told })
     }
 

@@ -104,6 +104,9 @@ impl Eval<'_> {
             }
             Expr::Queue { queue, path } => self.queue(queue_of(self.s, queue)?, path),
             Expr::Mem { width, addr } => self.memory(value(addr)?, *width),
+            Expr::Reg { queue, offset } => {
+                self.register(queue_of(self.s, queue)?.engine, value(offset)?)
+            }
             Expr::Unary(op, e) => {
                 let v = value(e)?;
                 Ok(match op {
@@ -177,6 +180,26 @@ impl Eval<'_> {
         value
             .map(u64::from)
             .ok_or_else(|| EvalError::Unknown(format!("nobody wrote {name} of {}.{dir}", q.id())))
+    }
+
+    /// A register of an engine as a read would give it.
+    fn register(&self, engine: u32, offset: u64) -> Result<u64, EvalError> {
+        let at = u32::try_from(offset).ok().filter(|o| o % 4 == 0 && *o < reg::ENGINE_BLOCK_BYTES);
+        let Some(at) = at else {
+            return Err(EvalError::Name(
+                format!("no register lies at {offset:#x} of an engine's block"),
+                format!("multiples of 4 below {:#x}", reg::ENGINE_BLOCK_BYTES),
+            ));
+        };
+        let known = reg::name_at(at).and_then(|r| Some((r.name, r.queue?)));
+        let read = match known {
+            Some((name, (dir, queue))) => self.m.queue_reg(QueueId { engine, queue }, dir, name),
+            None => None,
+        };
+        let value = read.or_else(|| self.m.regs.get(&(engine, at)).copied());
+        value.map(u64::from).ok_or_else(|| {
+            EvalError::Unknown(format!("nobody wrote register {at:#x} of engine {engine}"))
+        })
     }
 
     fn slot(&self, id: QueueId, dir: Dir, index: u64, path: &[String]) -> Result<u64, EvalError> {

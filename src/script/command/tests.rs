@@ -299,7 +299,7 @@ fn what_is_changed_is_named_as_expressions_name_it() {
     assert_eq!(crate::script::print(&set), "set q0.tx.drtp_inc = 2 * 2");
     assert!(matches!(read("set $a = 1"), Command::SetVar(..)));
     assert_eq!(at("set 3 = 1"), ("S003", 5, 1));
-    assert_eq!(at("set tx[0].dmb + 1 = 1"), ("S003", 5, 2));
+    assert_eq!(at("set tx[0].dmb + 1 = 1"), ("S003", 5, 9));
     assert_eq!(at("set tx[0].dmbb = 1"), ("S005", 11, 4));
     // A register belongs to the directions that have it.
     assert_eq!(at("set rx.rlimit = 1"), ("S005", 8, 6));
@@ -320,6 +320,6 @@ fn a_file_is_saved_as_its_name_says_and_over_another_only_when_told() {
     let (file, format) = ("a b.bin".to_owned(), SaveFormat::Image);
     assert_eq!(read("save! \"a b.bin\""), Command::Save { file, format, over: true });
     assert_eq!(at("save a.txt"), ("S003", 6, 5));
-    assert_eq!(at("save"), ("S003", 5, 0));
+    assert_eq!(at("save"), ("S003", 5, 1));
     assert_eq!(at("step! 3"), ("S001", 1, 5));
 }

@@ -438,6 +438,28 @@ fn edits_of_the_file_are_named_as_such_and_are_not_undone() {
 }
 
 #[test]
+fn registers_are_read_and_set_by_name_and_by_offset() {
+    let mut s = session(vec![copy(64)]);
+    let reg = |offset| Expr::Reg { queue: QueueRef::Selected, offset: Box::new(Expr::Num(offset)) };
+    assert_eq!(s.value(&reg(0x200)).unwrap_err().code, "S006");
+    let told = set(&mut s, reg(0x200), 5).unwrap();
+    assert!(told.starts_with("register 0x200 of e128 "), "{told}");
+    assert_eq!(s.value(&reg(0x200)), Ok(5));
+    assert_eq!(set(&mut s, reg(0x202), 5).unwrap_err().code, "S020");
+    assert_eq!(set(&mut s, reg(1 << 20), 5).unwrap_err().code, "S020");
+    assert_eq!(s.value(&reg(1 << 20)).unwrap_err().code, "S005");
+    // The same register either way.
+    let drl = reg::queue_reg_offset(Dir::Tx, Q.queue, "drl").unwrap();
+    until(&mut s, |k| matches!(k, EventKind::Stage { .. }));
+    assert_eq!(s.value(&reg(drl.into())), s.value(&of_ring(Dir::Tx, "drl")));
+    set(&mut s, of_ring(Dir::Tx, "drl"), 32).unwrap();
+    assert_eq!(s.value(&reg(drl.into())), Ok(32));
+    assert_eq!(s.machine().queues[0].hw(Dir::Tx).ring.size, 32);
+    let drtp = reg::queue_reg_offset(Dir::Tx, Q.queue, "drtp").unwrap();
+    assert_eq!(set(&mut s, reg(drtp.into()), 1).unwrap_err().code, "S020");
+}
+
+#[test]
 fn the_number_of_edits_is_bounded() {
     let mut p = fixture::program(true, 64, vec![]);
     let change = Change::Store { addr: DEVICE, bytes: Blob::from_vec(vec![1]) };
