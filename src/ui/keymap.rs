@@ -244,7 +244,7 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, none", ""),
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
-    act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", "flip"),
+    act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
     act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),

@@ -84,3 +84,33 @@ pub fn answer(s: &Session, command: &Command) -> Option<Vec<String>> {
     }
     Some(lines)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::engine::program::{Fill, QueueDecl, Region, RegionKind, Start};
+    use crate::udma::{Generation, Profile};
+
+    #[test]
+    fn a_ring_is_linted_as_it_lies_in_memory_and_not_beyond_the_bound() {
+        let mut p = Program::new(Generation::V3, Profile::default_profile());
+        let id = QueueId { engine: 128, queue: 0 };
+        let ring = |base| Some(RingDecl { base, size: 64 });
+        let (tx, rx) = (ring(0x1000), ring(0x2000));
+        let first = [Start::FRESH; 2];
+        p.queues.push(QueueDecl { id, tx, rx, allocatable: true, marker_area: 0, first });
+        let (name, kind) = ("memory".to_owned(), RegionKind::Device);
+        p.regions.push(Region { name, kind, base: 0x8000, len: 64, fill: Fill::Zero });
+        let mut m = Machine::new(&p);
+        assert!(of_queue(&p, &m, id, 64).items.is_empty());
+        // A reserved bit in the last slot.
+        m.memory.write(0x1000 + 63 * 16 + 2, &[1]);
+        let found = of_queue(&p, &m, id, 64).items;
+        assert!(found.iter().any(|d| d.code == "D010" && d.place.slot.unwrap().index == 63));
+        let bounded = of_queue(&p, &m, id, 63).items;
+        assert_eq!((bounded.len(), bounded[0].severity), (1, Severity::Note));
+        let other = QueueId { engine: 0, queue: 0 };
+        assert!(of_queue(&p, &m, other, 64).items.is_empty());
+    }
+}

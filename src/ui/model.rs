@@ -276,11 +276,15 @@ impl Model {
         Some((stop.number, stop.enabled))
     }
 
-    /// Findings: of the run, newest first; lints of the rings as they lie now; those of reading
-    /// the file.
+    /// Findings: what lints say against the rings as they lie now; those of the run, newest first;
+    /// what lints remark; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
+        let lints = |note| {
+            let all = self.derived.lints.1.iter();
+            all.filter(move |d| (d.severity == Severity::Note) == note)
+        };
         let run = self.session.machine().findings.iter().rev();
-        run.chain(&self.derived.lints.1).chain(self.title.notes.iter().rev())
+        lints(false).chain(run).chain(lints(true)).chain(self.title.notes.iter().rev())
     }
 
     /// Carries out a command. `watch` sees the screen as it was, and can cancel.

@@ -32,7 +32,10 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
             None => row.push(" ", t.text()),
         }
         let edits = model.session.program().edits_at(e.n);
-        row.push(if edits.is_empty() { " " } else { "*" }, t.accent());
+        match edits {
+            [] => row.push(" ", t.text()),
+            _ => row.push("*", t.accent()),
+        }
         // The selected queue is meant where no other is named.
         let agent = match e.agent {
             Agent::Engine(id) if Some(id) == model.queue() => "eng".to_owned(),
