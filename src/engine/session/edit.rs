@@ -12,8 +12,10 @@ use crate::engine::edit::{Change, Cursor, Edit};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::module_run;
 use crate::engine::program::{Blob, Program, QueueId};
+use crate::engine::ring::machine::Finding;
 use crate::limits::MAX_EDITS;
 use crate::udma::{DESC_BYTES, Desc, Dir, cause, field, reg};
+use imbl::Vector;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -50,6 +52,25 @@ struct Made {
 pub(super) struct History {
     done: VecDeque<Made>,
     undone: Vec<Made>,
+}
+
+/// What an edit put away that belonged to events behind it.
+#[derive(Default)]
+struct Forgotten {
+    marks: BTreeMap<String, u64>,
+    /// Findings that an `expect` had named.
+    expected: usize,
+}
+
+impl Forgotten {
+    /// In words, to go on a line; nothing where there was nothing.
+    fn words(&self) -> String {
+        let mut out = gone("mark", self.marks.len());
+        if self.expected > 0 {
+            out.push_str("; what `expect` took of later findings is not expected any more");
+        }
+        out
+    }
 }
 
 /// What `set` is about to change, and how it is told.
@@ -299,17 +320,17 @@ impl Session {
         let dropped = p.edits[kept..].to_vec();
         let edit = Edit { at: n, change };
         edits.push(edit.clone());
-        let found = self.machine.findings.len();
         let before = self.machine.clone();
         let program = Arc::new(Program { edits, ..(*p).clone() });
         self.timeline = self.timeline.with_edits(program.clone(), n);
         self.machine.edit(&program, &edit.change);
+        let lost = self.forget_after(n, &before.findings);
         self.before = before;
-        let marks = self.forget_after(n, found);
         self.recount(n);
         let mut line = format!("{told}, at event {n}");
         line.push_str(&gone("edit", dropped.len()));
-        line.push_str(&gone("mark", marks.len()));
+        line.push_str(&lost.words());
+        let marks = lost.marks;
         self.history.done.push_back(Made { edit, before: kept, dropped, marks });
         self.history.undone.clear();
         if self.history.done.len() > MAX_EDITS {
@@ -318,17 +339,18 @@ impl Session {
         Ok(Outcome::say(line))
     }
 
-    /// Forgets what belongs to events after `n`: expectations of findings after the first `found`
-    /// ones, and marks, which are handed back.
-    fn forget_after(&mut self, n: u64, found: usize) -> BTreeMap<String, u64> {
-        self.expected.retain(|i| *i < found);
-        let aborts = self.expected.iter().filter_map(|i| self.machine.findings.get(*i));
+    /// Forgets what belongs to events after `n`, up to which `found` was found: marks, and what
+    /// was expected of findings behind it.
+    fn forget_after(&mut self, n: u64, found: &Vector<Finding>) -> Forgotten {
+        let before = self.expected.len();
+        self.expected.retain(|i| *i < found.len());
+        let aborts = self.expected.iter().filter_map(|i| found.get(*i));
         let aborts = aborts.filter(|d| d.code == "R001");
         self.expected_aborts = aborts.filter_map(|d| Some(d.place.slot?.queue?.0)).collect();
         let gone = |at: &u64| *at > n;
         let marks = self.marks.iter().filter(|m| gone(m.1)).map(|(k, v)| (k.clone(), *v)).collect();
         self.marks.retain(|_, at| !gone(at));
-        marks
+        Forgotten { marks, expected: before - self.expected.len() }
     }
 
     pub(super) fn undo(&mut self, watch: Watch<'_>) -> Result<Outcome, Diagnostic> {
@@ -345,7 +367,7 @@ impl Session {
         }
         line.push_str(&back("edit", made.dropped.len()));
         line.push_str(&back("mark", made.marks.len()));
-        line.push_str(&gone("mark", lost.len()));
+        line.push_str(&lost.words());
         line.push_str(&why);
         self.history.undone.push(made);
         Ok(Outcome::say(line))
@@ -359,42 +381,31 @@ impl Session {
         edits.truncate(edits.partition_point(|e| e.at <= made.edit.at));
         edits.push(made.edit.clone());
         let mut line = format!("redone: {}", self.edit_words(&made.edit));
-        let (why, marks) = self.rerun(edits, made.edit.at, watch);
+        let (why, lost) = self.rerun(edits, made.edit.at, watch);
         line.push_str(&gone("edit", made.dropped.len()));
-        line.push_str(&gone("mark", marks.len()));
+        line.push_str(&lost.words());
         line.push_str(&why);
-        self.history.done.push_back(Made { marks, ..made });
+        self.history.done.push_back(Made { marks: lost.marks, ..made });
         Ok(Outcome::say(line))
     }
 
     /// Goes on with other edits, the same up to event `from`, at the event at which it stands:
-    /// why it came no further, and the marks that went.
-    fn rerun(
-        &mut self,
-        edits: Vec<Edit>,
-        from: u64,
-        watch: Watch<'_>,
-    ) -> (String, BTreeMap<String, u64>) {
+    /// why it came no further, and what it forgot.
+    fn rerun(&mut self, edits: Vec<Edit>, from: u64, watch: Watch<'_>) -> (String, Forgotten) {
         let n = self.machine.n;
         let program = Arc::new(Program { edits, ..(**self.program()).clone() });
         self.timeline = self.timeline.with_edits(program, from);
         let mut why = String::new();
         let start = self.timeline.start().clone();
-        let there = self.timeline.state_at(from.min(n), &start);
-        let found = there.findings.len();
+        let there = self.timeline.state_at(from, &start);
+        let found = there.findings.clone();
         if n >= from {
             self.before = std::mem::replace(&mut self.machine, there);
             why = self.goto(n, watch);
         }
-        let marks = if n >= from { self.forget_after(from, found) } else { self.marks_after(from) };
+        let lost = self.forget_after(from, &found);
         self.recount(from);
-        (if why.is_empty() { why } else { format!("; {why}") }, marks)
-    }
-
-    /// Takes the marks of events after `n` away.
-    fn marks_after(&mut self, n: u64) -> BTreeMap<String, u64> {
-        let found = self.machine.findings.len();
-        self.forget_after(n, found)
+        (if why.is_empty() { why } else { format!("; {why}") }, lost)
     }
 
     pub(super) fn save(
@@ -444,6 +455,25 @@ impl Session {
     /// An edit and its event, in words.
     fn edit_words(&self, e: &Edit) -> String {
         format!("{} at event {}", e.change.words(self.program()), e.at)
+    }
+
+    /// What was stored in a slot by edits up to the position, the newest few.
+    pub(super) fn slot_edits(&self, id: QueueId, dir: Dir, index: u64) -> Vec<String> {
+        const SHOWN: usize = 8;
+        let p = self.program();
+        let Some(slot) = self.machine.queue(id).map(|q| q.ring(dir).slot_addr(index)) else {
+            return Vec::new();
+        };
+        let hits = |e: &&Edit| match &e.change {
+            Change::Store { addr, bytes } => {
+                *addr < slot.saturating_add(DESC_BYTES as u64)
+                    && slot < addr.saturating_add(bytes.len() as u64)
+            }
+            _ => false,
+        };
+        let upto = p.edits.partition_point(|e| e.at <= self.machine.n);
+        let newest = p.edits[..upto].iter().rev().filter(hits).take(SHOWN);
+        newest.map(|e| format!("  edited: {}", self.edit_words(e))).collect()
     }
 
     /// What was changed right after the event at which the session stands.

@@ -452,6 +452,7 @@ impl Session {
                         life.name()
                     };
                     lines.push(format!("{id}.{dir}[{index}], {life}"));
+                    lines.extend(self.slot_edits(id, *dir, index));
                     lines.extend(explain_desc(desc, *dir, self.program().arch));
                     if lines.len() > 4096 {
                         lines.push(".. and more".to_owned());

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use crate::engine::command::{Command, Expect, Goto, Loc, Unit, Who};
+use crate::engine::command::{Command, Expect, Explain, Goto, Loc, Unit, Who};
 use crate::engine::fixture::{self, *};
 use crate::engine::order;
 use crate::engine::program::HostOp;
@@ -353,8 +353,8 @@ fn a_fault_is_injected_expected_and_told() {
     assert!(d.message.contains("the engine has aborted"), "{}", d.message);
     // What was expected of a run that is no more is not expected of another.
     goto(&mut s, 0);
-    s.execute(&Command::Undo).unwrap();
-    set(&mut s, Expr::Mem { width: 4, addr: Box::new(Expr::Num(DEVICE)) }, 1).unwrap();
+    let undone = s.execute(&Command::Undo).unwrap().lines.join("");
+    assert!(undone.ends_with("is not expected any more"), "{undone}");
     assert!(s.expected.is_empty() && s.expected_aborts.is_empty());
 }
 
@@ -407,6 +407,9 @@ fn the_state_before_an_edit_is_kept_for_showing_what_changed() {
     let before = s.machine().digest();
     set(&mut s, slot(Dir::Tx, 0, "dmb"), 1).unwrap();
     assert_eq!(s.before().digest(), before);
+    let slot0 = Loc::Slots { queue: QueueRef::Selected, dir: Dir::Tx, first: 0, last: 0 };
+    let explained = s.execute(&Command::Explain(Explain::Loc(slot0))).unwrap().lines;
+    assert_eq!(explained[1], "  edited: set e128.q0.tx[0].len_ctrl = 0x4d000040 at event 25");
     assert!(s.where_lines().iter().any(|l| l == "edited: set e128.q0.tx[0].len_ctrl = 0x4d000040"));
 }
 
