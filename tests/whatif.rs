@@ -96,6 +96,29 @@ fn a_changed_program_goes_through_both_forms_and_runs_as_it_did() {
 }
 
 #[test]
+fn a_changed_run_of_a_module_goes_back_too_and_is_undone() {
+    for name in ["copy.bir", "gather.bir", "semaphores.bir"] {
+        let mut s = Session::new(Arc::new(open(name)));
+        s.execute(&read("goto end")).unwrap();
+        let (end, digest) = (s.position(), s.machine().digest());
+        s.execute(&read("goto 0")).unwrap();
+        let mut made = 0;
+        for line in
+            ["doorbell", "set tx[0].dmb = 1", "step", "set marker = 0", "set rx[3].buf_ptr = 1"]
+        {
+            made += usize::from(s.execute(&read(line)).is_ok() && line.starts_with("set"));
+        }
+        assert_eq!((made, s.program().edits.len()), (3, 3), "{name}");
+        back_and_forth::check(s.program());
+        for _ in 0..made {
+            s.execute(&read("undo")).unwrap();
+        }
+        s.execute(&read("goto end")).unwrap();
+        assert_eq!((s.position(), s.machine().digest()), (end, digest), "{name}");
+    }
+}
+
+#[test]
 fn an_image_without_edits_is_as_it_always_was_and_one_with_them_says_so() {
     let mut p = open("copy-4k.dma");
     let minor = |p: &Program| container::write(p).unwrap()[10];
@@ -190,6 +213,10 @@ fn a_script_changes_a_run_saves_it_and_the_file_does_the_same() {
         assert_eq!(again.status, 0, "{}", again.err);
         assert_eq!(body(&again.out), body(&r.out), "{file}");
     }
+    let info = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
+    let said = { info }.args(["info"]).arg(dir.path().join("a.bin")).output().unwrap().stdout;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.lines().any(|l| l.contains("edits") && l.ends_with('1')), "{said}");
     // Unexpected, the fault is what it always is.
     assert_eq!(run(dir.path(), &dir.path().join("a.bin"), "goto end\n", &[]).status, 1);
 }
