@@ -104,7 +104,7 @@ fn a_changed_run_of_a_module_goes_back_too_and_is_undone() {
         s.execute(&read("goto 0")).unwrap();
         let mut made = 0;
         for line in
-            ["doorbell", "set tx[0].dmb = 1", "step", "set marker = 0", "set rx[3].buf_ptr = 1"]
+            ["doorbell", "set tx[1].dmb = 1", "step", "set marker = 0", "set rx[3].buf_ptr = 1"]
         {
             made += usize::from(s.execute(&read(line)).is_ok() && line.starts_with("set"));
         }
