@@ -308,7 +308,7 @@ fn what_is_changed_is_named_as_expressions_name_it() {
     assert_eq!(at("inject STRM_LAST at tx[3]"), ("S003", 21, 5));
     assert_eq!(at("inject STRM_LAST at tx[3:4]"), ("S003", 21, 7));
     assert_eq!(at("inject STRM_LAST at batch 1"), ("S003", 21, 5));
-    assert_eq!(at("inject STRM_LAST rx[1]"), ("S003", 18, 2));
+    assert_eq!(at("inject STRM_LAST rx[1]"), ("S003", 18, 5));
     assert_eq!(at("inject STRM_LSAT").0, "S003");
 }
 
