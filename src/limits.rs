@@ -16,6 +16,12 @@ pub const MAX_REGIONS: usize = 65_536;
 pub const MAX_CONTENTS: usize = 1 << 20;
 /// Host operations in one program's script.
 pub const MAX_HOST_OPS: usize = 1 << 20;
+/// Edits of one program's run, and of those that its undoing remembers.
+pub const MAX_EDITS: usize = 10_000;
+/// Bytes that the edits of one program store together.
+pub const MAX_EDIT_BYTES: u64 = 64 << 20;
+/// Slots of a ring that the screen lints at every stop.
+pub const MAX_LINTED_SLOTS: u64 = 1 << 16;
 /// Registers that one program may set before its first event.
 pub const MAX_REGISTERS: usize = 1 << 20;
 /// Sections of kinds that this build does not know, kept with a program.

@@ -32,8 +32,11 @@ fn each_key_does_what_the_command_that_it_stands_for_does() {
                 s.execute(&at).unwrap();
                 let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
                 let goes_on = update_all(&mut m, Message::Key(KeyEvent::new(key.code, modifiers)));
-                let outcome = s.execute(&command).unwrap();
-                assert_eq!(goes_on, !outcome.quit, "{text}");
+                // Nothing was changed yet that could be undone.
+                let refused = matches!(text, "undo" | "redo");
+                let outcome = s.execute(&command);
+                assert_eq!(outcome.is_err(), refused, "{text}");
+                assert_eq!(goes_on, !outcome.is_ok_and(|o| o.quit), "{text}");
                 assert_eq!(m.session.position(), s.position(), "{text} at {moment}");
                 assert_eq!(m.session.machine().digest(), s.machine().digest(), "{text}");
                 assert_eq!(m.session.before().digest(), s.before().digest(), "{text}");
@@ -42,6 +45,56 @@ fn each_key_does_what_the_command_that_it_stands_for_does() {
         }
     }
     assert!(compared > 70, "{compared}");
+}
+
+#[test]
+fn space_flips_the_bit_u_takes_it_back_and_the_lints_follow_at_once() {
+    let mut m = model(one_copy(), "x", (160, 45));
+    keys(&mut m, "f");
+    let clean: Vec<_> = m.findings().cloned().collect();
+    m.select_slot(Some(Dir::Tx), 0);
+    m.focus = Pane::Inspector;
+    (m.selection.word, m.selection.bit) = (0, 27);
+    let (at, before) = (m.session.position(), m.session.machine().digest());
+    keys(&mut m, " ");
+    let desc = m.desc().unwrap().0;
+    assert!(!desc.last(), "LAST is bit 27");
+    assert_eq!(m.session.position(), at);
+    let new: Vec<_> = m.findings().filter(|d| !clean.contains(d)).map(|d| d.code).collect();
+    assert!(new.iter().any(|c| c.starts_with("D0")), "{new:?}");
+    assert!(m.said.as_ref().unwrap().text.contains("len_ctrl: 0xd001000 -> 0x5001000"));
+    keys(&mut m, "u");
+    assert_eq!(m.session.machine().digest(), before);
+    assert!(m.findings().eq(&clean));
+    keys(&mut m, "U");
+    assert!(!m.desc().unwrap().0.last());
+    keys(&mut m, "uu");
+    let said = m.said.clone().unwrap();
+    assert!(said.text.starts_with("error[S021]"), "{}", said.text);
+}
+
+#[test]
+fn another_run_is_shown_as_soon_as_it_is_another() {
+    let mut m = model(one_copy(), "x", (160, 45));
+    let (end, events) = (m.session.end().unwrap(), m.derived.events.clone());
+    keys(&mut m, ":inject PREFETCH_AXI_RESP<Enter>");
+    // The end is known anew, and the window of events is that of the new run.
+    assert_ne!(m.session.end(), Some(end));
+    keys(&mut m, "G");
+    assert!(m.session.machine().faults() == 1 && m.derived.events != events);
+    keys(&mut m, "u");
+    assert_eq!(m.session.end(), Some(end));
+    assert_eq!(m.session.machine().faults(), 0);
+}
+
+#[test]
+fn saving_is_asked_of_whoever_shows_the_screen() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, ":set tx[0].dmb = 1<Enter>:save no-such-folder/a.dma<Enter>");
+    let effect = m.asked.take().unwrap();
+    let d = dmadbg::load::save::save_program(&effect).unwrap_err();
+    assert_eq!(d.code, "D007");
+    assert!(m.line.is_none());
 }
 
 #[test]

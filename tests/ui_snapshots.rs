@@ -23,6 +23,7 @@ const MOMENTS: &[Moment] = &[
     ("help", "?", one_copy, "one_copy.bin"),
     ("command_error", "n:break tz[3]<Enter>", one_copy, "one_copy.bin"),
     ("answer", "G:info queue<Enter>", one_copy, "one_copy.bin"),
+    ("edited", "f<Tab><Tab>:set tx[0].last = 0<Enter>", one_copy, "one_copy.bin"),
     ("inspect", "n<Tab><Tab><Left><Left><Left><Left><Left><Left>", one_copy, "one_copy.bin"),
 ];
 

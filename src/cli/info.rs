@@ -126,6 +126,9 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
         ));
     }
     out.push(fact("operations", p.script.len().to_string()));
+    if !p.edits.is_empty() {
+        out.push(fact("edits", p.edits.len().to_string()));
+    }
     let bytes: u64 = p.regions.iter().map(|r| r.len).sum();
     out.push(fact("memory", format!("{} regions, {bytes} bytes", p.regions.len())));
     if !p.variables.is_empty() {

@@ -35,6 +35,7 @@ use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use texts::WithTexts;
 
 /// The streams of the process, or of a test.
 pub struct Streams<'a> {
@@ -140,7 +141,9 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
+    if let End::Failed(d) | End::Wrong(d) =
+        runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
+    {
         title.notes.push(*d);
     }
     let mut options = Options::from_env();

@@ -9,7 +9,7 @@ use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
-use crate::engine::ring::json::event_json;
+use crate::engine::ring::json::{edit_json, event_json};
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::MAX_RUN_SAME_CODE;
@@ -170,10 +170,19 @@ fn write_memory(
 fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
     let last = session.position();
     let mut from = 1;
+    let p = session.program();
+    for edit in p.edits_at(0) {
+        out.value(&edit_json(p, edit, 0))?;
+    }
     while from <= last {
         let to = (from + BLOCK).min(last + 1);
-        for e in session.events(from, to) {
+        let events = session.events(from, to);
+        let p = session.program();
+        for e in events {
             out.value(&event_json(&e))?;
+            for edit in p.edits_at(e.n) {
+                out.value(&edit_json(p, edit, e.t_us()))?;
+            }
         }
         from = to;
     }

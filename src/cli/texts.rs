@@ -1,21 +1,27 @@
-//! A session under a script, with the answers that are made of a module's text
-//! (`docs/commands.md`, "Commands").
+//! A session under a script, with what it does not do itself: answers that are made of a
+//! module's text, lints, and writing files (`docs/commands.md`, "Commands").
 
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::load::bir::listing;
+use crate::load::save::save_program;
 use crate::script::runner::{Reply, Target};
+use crate::ui::seams;
 
-/// Answers `list` and `pass diff` too, whose text the session does not have.
+/// Answers `list`, `pass diff` and `info checks` too, whose text the session does not have, and
+/// writes what `save` asks for.
 pub(super) struct WithTexts<'a>(pub &'a mut Session);
 
 impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let reply = Target::run(self.0, command)?;
-        match listing::answer(self.0, command) {
-            Some(lines) => Ok(Reply { lines: lines?, ..reply }),
-            None => Ok(reply),
+        let done = self.0.execute(command)?;
+        if let Some(effect) = &done.effect {
+            return Ok(Reply { lines: vec![save_program(effect)?], quit: done.quit });
+        }
+        let quit = done.quit;
+        match seams::answer(self.0, command) {
+            Some(lines) => Ok(Reply { lines: lines?, quit }),
+            None => Ok(Reply { lines: done.into_text(), quit }),
         }
     }
 

@@ -1432,6 +1432,13 @@ pub static CODES: &[CodeInfo] = &[
         "Check a shorter part of the program.",
     ),
     code(
+        ("R040", Warning),
+        "edit without effect",
+        "A change of the run that was to be made at an event cannot be made in the state that is there; it is passed over. MODEL: `docs/whatif.md`.",
+        "An edit from a file, or one whose run another edit changed.",
+        "`info edits` lists them; take it back, or make it at another event.",
+    ),
+    code(
         ("S001", Error),
         "unknown command",
         "No command has this name or prefix.",
@@ -1514,6 +1521,27 @@ pub static CODES: &[CodeInfo] = &[
         "A file of initial memory names a location that the module does not have, or holds another number of bytes than it.",
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
+    ),
+    code(
+        ("S020", Error),
+        "cannot be set",
+        "A `set` or `inject` asks for what cannot be: a value that does not fit, or something that follows from other things.",
+        "See the message.",
+        "See the message; `docs/whatif.md` lists what can be set.",
+    ),
+    code(
+        ("S021", Error),
+        "nothing to undo or redo",
+        "No edit of this session is left to take back or to make again. Edits that the file brought are its own.",
+        "`undo` or `redo` once more than there were edits; a new edit ends what could be made again.",
+        "`info edits` lists what there is.",
+    ),
+    code(
+        ("S022", Error),
+        "cannot be saved",
+        "The program cannot be written to this file.",
+        "A file of that name is there, a module whose run was edited, or a program that the form cannot hold.",
+        "`save! FILE` writes over a file; see the message for the rest.",
     ),
 ];
 

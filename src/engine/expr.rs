@@ -157,6 +157,13 @@ pub enum Expr {
         /// Address.
         addr: Box<Expr>,
     },
+    /// `reg[0x200]`, `q0.reg[0x200]`: a register of a queue's engine.
+    Reg {
+        /// The queue whose engine is meant.
+        queue: QueueRef,
+        /// Offset inside the engine's block.
+        offset: Box<Expr>,
+    },
     /// A unary operation.
     Unary(UnOp, Box<Expr>),
     /// A binary operation.
@@ -237,6 +244,7 @@ impl Expr {
                 write!(f, "{queue}{}{names}", if names.is_empty() { "" } else { dot(queue) })
             }
             Expr::Mem { width, addr } => write!(f, "mem{}[{addr}]", u32::from(*width) * 8),
+            Expr::Reg { queue, offset } => write!(f, "{queue}{}reg[{offset}]", dot(queue)),
             Expr::Unary(op, e) => {
                 f.write_str(op.text())?;
                 e.write(f, 11)

@@ -1,9 +1,13 @@
 //! One queue with rings, a marker and two buffers, for the tests of the engine.
 
+use super::edit::{Change, Cursor, Edit};
+use super::program::Blob;
 use super::program::{
     Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, Start,
 };
-use crate::udma::{Generation, Profile};
+use crate::udma::cause::CAUSES;
+use crate::udma::{Dir, Generation, Profile, reg};
+use proptest::prelude::*;
 
 /// The queue.
 pub const Q: QueueId = QueueId { engine: 128, queue: 0 };
@@ -61,4 +65,46 @@ pub fn copy(size: u64) -> HostOp {
 /// One pair that does the same.
 pub fn stage(size: u64) -> HostOp {
     HostOp::Stage { queue: Q, src: BUFFER, dst: DEVICE, size, barrier_code: 0, set_dst_int: false }
+}
+
+/// A change of the queue, its rings, its marker or its buffers.
+pub fn change(size: u64) -> impl Strategy<Value = Change> {
+    let dir = || prop::sample::select(Dir::BOTH.to_vec());
+    let word = |w: u32| Blob::from_vec(w.to_le_bytes().to_vec());
+    let words = prop_oneof![any::<u32>(), 0..5u32, (0..32u32).prop_map(|b| 0x0d00_1000 ^ 1 << b)];
+    let slot = (dir(), 0..size * 4, words).prop_map(move |(dir, at, w)| {
+        let ring = if dir == Dir::Tx { TX } else { TX + RX_AFTER };
+        Change::Store { addr: ring + at * 4, bytes: word(w) }
+    });
+    let mark = prop_oneof![Just(crate::udma::profile::MARKER), Just(0)];
+    let marker = (0..4u64, mark)
+        .prop_map(move |(n, w)| Change::Store { addr: MARKER + 4 * n, bytes: word(w) });
+    let data = (0..1u64 << 24, prop::collection::vec(any::<u8>(), 1..40))
+        .prop_map(|(n, b)| Change::Store { addr: BUFFER + n, bytes: Blob::from_vec(b) });
+    let names = vec!["drtp_inc", "drtp_inc", "drtp_inc", "drl", "q_sw_ctrl", "drbp_low"];
+    let register = (dir(), prop::sample::select(names), 0..20u32).prop_map(|(dir, name, n)| {
+        let offset = reg::queue_reg_offset(dir, Q.queue, name).unwrap_or(0);
+        let value = if name == "q_sw_ctrl" { reg::Q_SW_RESET } else { n };
+        Change::Register { engine: Q.engine, offset, value }
+    });
+    let cursor = (dir(), prop::sample::select(Cursor::ALL.to_vec()), 0..size + 2)
+        .prop_map(|(dir, cursor, value)| Change::Cursor { queue: Q, dir, cursor, value });
+    let inject =
+        (prop::sample::select(CAUSES.iter().collect::<Vec<_>>()), 0..size + 2, any::<bool>())
+            .prop_map(|(c, slot, any)| {
+                let slot = (!any).then_some(slot);
+                Change::Inject { queue: Q, dir: c.dir, bit: c.bit, slot }
+            });
+    prop_oneof![3 => slot, 1 => marker, 1 => data, 3 => register, 4 => cursor, 2 => inject]
+}
+
+/// No edits, or some at the events of a short run.
+pub fn edits(size: u64) -> impl Strategy<Value = Vec<Edit>> {
+    let some = prop::collection::vec((0..160u64, change(size)), 1..8).prop_map(|all| {
+        let mut edits: Vec<Edit> =
+            all.into_iter().map(|(at, change)| Edit { at, change }).collect();
+        edits.sort_by_key(|e| e.at);
+        edits
+    });
+    prop_oneof![Just(Vec::new()), some]
 }

@@ -6,6 +6,7 @@
 pub mod author;
 pub mod budget;
 pub mod command;
+pub mod edit;
 pub mod expr;
 #[cfg(test)]
 mod fixture;

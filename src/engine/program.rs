@@ -3,6 +3,7 @@
 //! Loaders produce it, the model runs it, the container and the assembly write it
 //! (`docs/container.md`, `docs/assembly.md`). It is plain data; nothing in it is derived.
 
+use super::edit::Edit;
 use super::module_run::ModuleRun;
 use crate::udma::profile::{Platform, WaitKind};
 use crate::udma::{Dir, Generation, Profile};
@@ -565,6 +566,8 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// What the host does.
     pub script: Vec<ScriptOp>,
+    /// What a user changed in its run, sorted by event; of one event in the order made.
+    pub edits: Vec<Edit>,
     /// Sections of other kinds, kept.
     pub unknown: Vec<UnknownSection>,
     /// The module whose instructions its sequencers execute.
@@ -585,6 +588,7 @@ impl Program {
             registers: Vec::new(),
             variables: Vec::new(),
             script: Vec::new(),
+            edits: Vec::new(),
             unknown: Vec::new(),
             module: None,
         }
@@ -608,6 +612,18 @@ impl Program {
             Some(r) => format!("{}+{:#x}", r.name, addr - r.base),
             None => format!("{addr:#x}"),
         }
+    }
+
+    /// The edits that are made right after event `n`, in order.
+    pub fn edits_at(&self, n: u64) -> &[Edit] {
+        let from = self.edits.partition_point(|e| e.at < n);
+        let to = self.edits.partition_point(|e| e.at <= n);
+        self.edits.get(from..to).unwrap_or_default()
+    }
+
+    /// Puts the edits in order of their events; those of one event stay in theirs.
+    pub fn sort_edits(&mut self) {
+        self.edits.sort_by_key(|e| e.at);
     }
 
     /// Puts the regions in order of their bases.

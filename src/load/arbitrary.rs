@@ -2,11 +2,13 @@
 //! quotes, addresses inside and outside of regions.
 
 use super::ops;
+use crate::engine::edit::{Change, Cursor, Edit};
 use crate::engine::program::{
     Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl,
     RingType, ScriptOp, Speed, Start, UnknownSection, Variable,
 };
 use crate::limits::MAX_TRANSFER_BYTES;
+use crate::udma::cause::CAUSES;
 use crate::udma::profile::{PROFILES, Platform, WaitKind};
 use crate::udma::{Desc, Dir, Generation, Profile};
 use proptest::collection::vec;
@@ -187,6 +189,32 @@ fn regions() -> impl Strategy<Value = Vec<Region>> {
     })
 }
 
+/// Edits of a queue and of memory, in order of their events.
+pub fn edits(queue: QueueId) -> impl Strategy<Value = Vec<Edit>> {
+    let dir = || prop::sample::select(Dir::BOTH.to_vec());
+    let change = prop_oneof![
+        (0..u64::MAX / 2, blob()).prop_map(|(addr, bytes)| Change::Store { addr, bytes }),
+        (number().prop_map(|n| n % 0x9000), blob())
+            .prop_map(|(addr, bytes)| Change::Store { addr, bytes }),
+        (0..132u32, 0..0x40000u32, any::<u32>()).prop_map(|(engine, offset, value)| {
+            Change::Register { engine, offset: offset & !3, value }
+        }),
+        (dir(), prop::sample::select(Cursor::ALL.to_vec()), number())
+            .prop_map(move |(dir, cursor, value)| Change::Cursor { queue, dir, cursor, value }),
+        (prop::sample::select(CAUSES.iter().collect::<Vec<_>>()), prop::option::of(number()))
+            .prop_map(move |(c, slot)| {
+                let (dir, bit) = (c.dir, c.bit);
+                Change::Inject { queue, dir, bit, slot }
+            }),
+    ];
+    vec((number(), change), 0..5).prop_map(|all| {
+        let mut edits: Vec<Edit> =
+            all.into_iter().map(|(at, change)| Edit { at, change }).collect();
+        edits.sort_by_key(|e| e.at);
+        edits
+    })
+}
+
 /// A program that the formats accept, of any shape.
 pub fn program() -> impl Strategy<Value = Program> {
     let head = (0..3usize, 0..PROFILES.len(), 0..3usize, any::<[u64; 2]>());
@@ -197,7 +225,7 @@ pub fn program() -> impl Strategy<Value = Program> {
     (head, queues(), regions(), variables, registers, contents, unknown).prop_flat_map(
         |(head, queues, regions, variables, registers, contents, unknown)| {
             let queue = queues[0].id;
-            vec(op(queue), 0..8).prop_map(move |script| {
+            (vec(op(queue), 0..8), edits(queue)).prop_map(move |(script, edits)| {
                 let mut p = Program::new(Generation::ALL[head.0], &PROFILES[head.1]);
                 p.platform = [Platform::Silicon, Platform::Qemu, Platform::Emulator][head.2];
                 p.speed = Speed { ns_per_desc: head.3[0], bytes_per_ns: head.3[1] };
@@ -220,6 +248,7 @@ pub fn program() -> impl Strategy<Value = Program> {
                     .map(|(addr, bytes)| Content { addr: *addr, bytes: bytes.clone() })
                     .collect();
                 p.script = script;
+                p.edits = edits;
                 p.unknown = unknown
                     .iter()
                     .map(|(kind, bytes)| UnknownSection { kind: *kind, bytes: bytes.clone() })
@@ -263,5 +292,12 @@ pub fn sample() -> Program {
         .into(),
     );
     p.script.push(crate::engine::program::HostOp::CopyStart { queue, m2s: 1, s2m: 1 }.into());
+    let bytes = Blob::from_vec(vec![0, 0, 0, 4]);
+    p.edits.push(Edit { at: 3, change: Change::Store { addr: 0x1000_0001_0000, bytes } });
+    let (dir, cursor) = (Dir::Rx, Cursor::Head);
+    p.edits.push(Edit { at: 3, change: Change::Cursor { queue, dir, cursor, value: 1 } });
+    let register = Change::Register { engine: 32, offset: 0x1038, value: 1 };
+    p.edits.push(Edit { at: 4, change: register });
+    p.edits.push(Edit { at: 9, change: Change::Inject { queue, dir, bit: 24, slot: Some(2) } });
     p
 }

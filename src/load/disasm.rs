@@ -3,12 +3,13 @@
 use super::asm::{self, data::COPY, value::is_bare_name};
 use super::{ops, validate};
 use crate::diag::{Diagnostic, Report};
+use crate::engine::edit::Change;
 use crate::engine::program::{Blob, Fill, Program, QueueId, RingType, Start};
 use crate::limits::MAX_TEXT_BYTES;
 use crate::udma::field::{self, Kind};
 use crate::udma::profile::WaitKind;
 use crate::udma::template::Template;
-use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, View, field::Word};
+use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, View, cause, field::Word};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -67,6 +68,7 @@ pub fn disassemble(p: &Program) -> Result<Listing, Report> {
         out.push('\n');
         bound(&out)?;
     }
+    edits(p, &names, &mut out);
     bound(&out)?;
     Ok(Listing { text: out, lines })
 }
@@ -127,6 +129,39 @@ fn declarations(p: &Program, names: &Names<'_>, out: &mut String) {
     for u in &p.unknown {
         let _ = write!(out, "section kind={:#x}", u.kind);
         data(u.bytes.bytes(), out);
+        out.push('\n');
+    }
+}
+
+fn edits(p: &Program, names: &Names<'_>, out: &mut String) {
+    if !p.edits.is_empty() {
+        out.push('\n');
+    }
+    for e in &p.edits {
+        let _ = write!(out, "edit {}", e.change.name());
+        if let Some(id) = e.change.queue() {
+            let _ = write!(out, " {id}");
+        }
+        let _ = write!(out, " at={}", e.at);
+        match &e.change {
+            Change::Store { addr, bytes } => {
+                let _ = write!(out, " addr={}", names.address(*addr));
+                data(bytes.bytes(), out);
+            }
+            Change::Register { engine, offset, value } => {
+                let _ = write!(out, " engine={engine} offset={offset:#x} value={value:#x}");
+            }
+            Change::Cursor { dir, cursor, value, .. } => {
+                let _ = write!(out, " ring={dir} name={cursor} value={value}");
+            }
+            Change::Inject { dir, bit, slot, .. } => {
+                let name = cause::by_bit(*dir, *bit).map_or("", |c| c.name);
+                let _ = write!(out, " ring={dir} fault={name}");
+                if let Some(slot) = slot {
+                    let _ = write!(out, " slot={slot}");
+                }
+            }
+        }
         out.push('\n');
     }
 }

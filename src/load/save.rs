@@ -1,6 +1,9 @@
 //! Saving so that a reader sees either the old file or the new one, never a half.
 
-use crate::diag::Diagnostic;
+use super::{container, disasm};
+use crate::diag::{Diagnostic, Report};
+use crate::engine::command::SaveFormat;
+use crate::engine::session::Effect;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +18,39 @@ pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
         let name = path.to_string_lossy();
         Diagnostic::new("D007", format!("cannot write `{name}`: {e}")).in_file(&name)
     })
+}
+
+/// Writes a program that a session asks to have written; answers what was done.
+///
+/// # Errors
+/// S022 where a file is there and is not to be written over, or the form cannot hold the
+/// program; D007 where the file cannot be written.
+pub fn save_program(effect: &Effect) -> Result<String, Diagnostic> {
+    let Effect::Save { file, format, over, program } = effect;
+    let path = Path::new(file);
+    if !over && std::fs::symlink_metadata(path).is_ok() {
+        let d = Diagnostic::new("S022", format!("`{file}` is there already"));
+        return Err(d.help("`save!` writes over it"));
+    }
+    let bytes = match format {
+        SaveFormat::Assembly => disasm::disassemble(program).map(|l| l.text.into_bytes()),
+        SaveFormat::Image => container::write(program),
+    };
+    let bytes = bytes.map_err(first)?;
+    save(path, &bytes)?;
+    let edits = match program.edits.len() {
+        0 => "no edits".to_owned(),
+        1 => "1 edit".to_owned(),
+        n => format!("{n} edits"),
+    };
+    Ok(format!("saved `{file}`: {} bytes, {edits}", bytes.len()))
+}
+
+/// The first of the reasons why a program has no such form.
+fn first(report: Report) -> Diagnostic {
+    let why = report.items.into_iter().next();
+    let text = why.map_or_else(|| "it has no such form".to_owned(), |d| d.message);
+    Diagnostic::new("S022", text)
 }
 
 fn write_then_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {

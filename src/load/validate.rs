@@ -3,11 +3,13 @@
 //! the other refuses.
 
 use crate::diag::{Diagnostic, Report};
+use crate::engine::edit::Change;
 use crate::engine::program::{HostOp, Program, QueueId, Region, RingDecl, RingType};
 use crate::limits::{
-    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
-    MAX_TRANSFER_BYTES, MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
+    MAX_CONTENTS, MAX_EDIT_BYTES, MAX_EDITS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS,
+    MAX_REGISTERS, MAX_TRANSFER_BYTES, MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
 };
+use crate::udma::cause::by_bit;
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
 use std::collections::HashSet;
 
@@ -28,6 +30,8 @@ pub enum Part {
     Variable(usize),
     /// Script operation by index.
     Op(usize),
+    /// Edit by index.
+    Edit(usize),
 }
 
 /// Everything that is wrong with a program, each with its part; sound programs give nothing.
@@ -38,6 +42,7 @@ pub fn check(p: &Program) -> Vec<(Part, Diagnostic)> {
     regions(p, &mut out);
     variables(p, &mut out);
     rest(p, &mut out);
+    edits(p, &mut out);
     out
 }
 
@@ -60,6 +65,7 @@ fn counts(p: &Program, out: &mut Found) {
         ("registers", p.registers.len(), MAX_REGISTERS),
         ("variables", p.variables.len(), MAX_VARIABLES),
         ("host operations", p.script.len(), MAX_HOST_OPS),
+        ("edits", p.edits.len(), MAX_EDITS),
         ("unknown sections", p.unknown.len(), MAX_UNKNOWN_SECTIONS),
     ] {
         if n > most {
@@ -266,6 +272,40 @@ fn rest(p: &Program, out: &mut Found) {
                 Diagnostic::new("D051", format!("queue {id} is not declared"))
                     .help(nearest_queue(p)),
             ));
+        }
+    }
+}
+
+/// What no run could make of an edit, whatever its state; the rest is told by the run.
+fn edits(p: &Program, out: &mut Found) {
+    let mut bytes: u64 = 0;
+    for (i, e) in p.edits.iter().enumerate() {
+        let mut wrong = |code, why: String| out.push((Part::Edit(i), Diagnostic::new(code, why)));
+        if i > 0 && p.edits.get(i - 1).is_some_and(|before| before.at > e.at) {
+            wrong("D033", "edits are not in order of events".to_owned());
+        }
+        if let Some(id) = e.change.queue().filter(|id| p.queue(*id).is_none()) {
+            wrong("D051", format!("queue {id} is not declared"));
+        }
+        match &e.change {
+            Change::Store { addr, bytes: b } => {
+                bytes = bytes.saturating_add(b.len() as u64);
+                if end(*addr, b.len() as u64).is_none() {
+                    wrong("D052", format!("{} bytes from {addr:#x}", b.len()));
+                }
+                if bytes > MAX_EDIT_BYTES {
+                    wrong("D025", format!("edits store {bytes} bytes; at most {MAX_EDIT_BYTES}"));
+                }
+            }
+            Change::Register { engine, offset, .. } => {
+                if *engine >= ENGINE_SLOTS || offset % 4 != 0 {
+                    wrong("D052", format!("no register at engine {engine}, {offset:#x}"));
+                }
+            }
+            Change::Inject { dir, bit, .. } if by_bit(*dir, *bit).is_none() => {
+                wrong("D052", format!("{dir} has no cause with bit {bit}"));
+            }
+            Change::Cursor { .. } | Change::Inject { .. } => {}
         }
     }
 }

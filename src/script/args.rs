@@ -4,7 +4,7 @@
 use super::expr::{dir, expr, leftover, queue};
 use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
 use crate::diag::Diagnostic;
-use crate::engine::command::{CommandSpec, Loc, Subject, nearest};
+use crate::engine::command::{CommandSpec, InjectAt, Loc, Subject, nearest};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::limits::MAX_SAME_CODE;
 use crate::udma::Dir;
@@ -19,6 +19,8 @@ pub(super) struct Args<'a> {
     pub rest: &'a str,
     /// The verb goes backwards.
     pub back: bool,
+    /// The verb has a `!` behind it.
+    pub bang: bool,
     /// The command.
     pub spec: &'static CommandSpec,
     /// What is wrong although parsing could go on.
@@ -27,7 +29,7 @@ pub(super) struct Args<'a> {
 
 impl<'a> Args<'a> {
     pub fn new(rest: &'a str, back: bool, spec: &'static CommandSpec) -> Args<'a> {
-        Args { rest, back, spec, faults: Vec::new() }
+        Args { rest, back, bang: false, spec, faults: Vec::new() }
     }
 
     /// Keeps a fault and goes on; beyond a bound they are dropped.
@@ -154,6 +156,45 @@ impl<'a> Args<'a> {
         let loc = self.take(loc)?;
         self.blank()?;
         Ok(loc)
+    }
+
+    /// Where a fault is injected: a slot, a ring, or a queue.
+    pub fn inject_at(&mut self) -> Result<InjectAt, Fault> {
+        const ADVICE: &str = "a slot (tx[3], q0.rx[17]), a ring (q0.rx) or a queue (q0)";
+        if self.at_end() {
+            return Err(self.missing("a slot, ring or queue").help(ADVICE));
+        }
+        let whole = self.wrong("only one slot can be named").help(ADVICE);
+        let wrong = self.missing("a slot, ring or queue").help(ADVICE);
+        if self.peek().contains('[') {
+            return match self.loc()? {
+                Loc::Slots { queue, dir, first, last } if first == last => {
+                    Ok(InjectAt { queue, dir: Some(dir), slot: Some(first) })
+                }
+                _ => Err(whole),
+            };
+        }
+        let Some(word) = self.word() else { return Err(wrong) };
+        let (queue, ring) = match queue(word) {
+            Ok(("", queue)) => (queue, None),
+            Ok((rest, queue)) => (queue, Some(rest.strip_prefix('.').unwrap_or_default())),
+            Err(_) => (QueueRef::Selected, Some(word)),
+        };
+        match ring.map(|r| Dir::BOTH.into_iter().find(|d| d.name() == r)) {
+            None => Ok(InjectAt { queue, dir: None, slot: None }),
+            Some(dir @ Some(_)) => Ok(InjectAt { queue, dir, slot: None }),
+            Some(None) => Err(wrong),
+        }
+    }
+
+    /// A file's name: a word, or a text in quotes.
+    pub fn file(&mut self) -> Result<String, Fault> {
+        let missing = self.missing("a file's name");
+        let file = match self.peek().starts_with('"') {
+            true => self.quoted()?,
+            false => self.word().unwrap_or_default().to_owned(),
+        };
+        if file.is_empty() { Err(missing) } else { Ok(file) }
     }
 
     /// Whose provenance is asked for: a slot, an address, `%NAME` of an instruction, or a name.

@@ -6,12 +6,14 @@ use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Pass, Unit,
-    Who, find, nearest,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, NameError,
+    Pass, SaveFormat, Unit, Who, find, nearest,
 };
+use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
-use crate::udma::cause::CAUSES;
+use crate::udma::Dir;
+use crate::udma::cause::{CAUSES, by_name};
 
 /// What a verb makes of its arguments.
 type Parse = fn(&mut Args<'_>) -> Result<Command, Fault>;
@@ -46,10 +48,14 @@ const VERBS: &[(&str, Parse)] = &[
     ("list", list),
     ("mark", mark),
     ("set", set),
+    ("inject", inject),
+    ("undo", |_| Ok(Command::Undo)),
+    ("redo", |_| Ok(Command::Redo)),
+    ("save", save),
     ("assert", assert),
     ("expect", expect),
     ("echo", echo),
-    ("source", source),
+    ("source", |a| Ok(Command::Source(a.file()?))),
     ("help", help),
     ("quit", |_| Ok(Command::Quit)),
 ];
@@ -75,7 +81,13 @@ fn parse(text: &str) -> Result<Option<Command>, Vec<Fault>> {
     // A form may follow its verb at once: `x/8wx`.
     let end = start.find(|c: char| c.is_ascii_whitespace() || c == '/').unwrap_or(start.len());
     let (verb, rest) = start.split_at_checked(end).unwrap_or((start, ""));
-    let spec = named(verb, start).map_err(|f| vec![f])?;
+    // One verb has a stronger form: `save!`.
+    let (name, bang) = verb.strip_suffix('!').map_or((verb, false), |name| (name, true));
+    let spec = named(name, start).map_err(|f| vec![f])?;
+    if bang && spec.name != "save" {
+        let text = format!("`{}` has no form with `!`", spec.name);
+        return Err(vec![Fault::new("S001", start, text).wide(verb.len())]);
+    }
     let (base, back) = match spec.name.strip_prefix(REVERSE) {
         Some(base) => (base, true),
         None => (spec.name, false),
@@ -85,6 +97,7 @@ fn parse(text: &str) -> Result<Option<Command>, Vec<Fault>> {
         return Err(vec![Fault::new("S001", start, text).wide(verb.len())]);
     };
     let mut args = Args::new(rest, back, spec);
+    args.bang = bang;
     let command = match parse(&mut args) {
         Ok(command) => Some(command),
         Err(fault) => {
@@ -392,17 +405,70 @@ fn mark(a: &mut Args<'_>) -> Result<Command, Fault> {
     Ok(Command::Mark(word.to_owned()))
 }
 
+/// A variable, or anything that an expression names.
 fn set(a: &mut Args<'_>) -> Result<Command, Fault> {
-    if !a.peek().starts_with('$') {
-        return Err(a.missing("a variable").help("a variable is written `$name`"));
+    if a.peek().starts_with('$') {
+        let name = a.take(variable)?;
+        equals(a)?;
+        return Ok(Command::SetVar(name, a.last_expr()?));
     }
-    let name = a.take(variable)?;
+    if a.at_end() {
+        return Err(a.missing("what to set").help(SETTABLE));
+    }
+    let whole = a.wrong(format!("{} cannot be set", shown(skip(a.rest))));
+    let what = a.expr()?;
+    use Expr::{Mem, Name, Queue, Reg, Slot};
+    let named = matches!(what, Slot { .. } | Queue { .. } | Mem { .. } | Reg { .. } | Name(_));
+    if !named {
+        return Err(whole.help(SETTABLE));
+    }
+    equals(a)?;
+    Ok(Command::Set { what, value: a.last_expr()? })
+}
+
+/// What may be set, as advice.
+const SETTABLE: &str = "a field or word of a slot (tx[3].dmb), memory (mem32[0x10]), `marker`, a register or cursor of a ring (q0.tx.drtp_inc), a register of an engine (reg[0x200]), or a variable (`$name`)";
+
+fn equals(a: &mut Args<'_>) -> Result<(), Fault> {
     a.rest = skip(a.rest);
     match a.rest.strip_prefix('=') {
-        Some(rest) => a.rest = rest,
-        None => return Err(a.missing("`=`")),
+        Some(rest) => {
+            a.rest = rest;
+            Ok(())
+        }
+        None => Err(a.missing("`=`")),
     }
-    Ok(Command::SetVar(name, a.last_expr()?))
+}
+
+fn inject(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let fault = fault_name(a)?;
+    if a.at_end() {
+        return Ok(Command::Inject { fault, at: InjectAt::default() });
+    }
+    if !a.eat("at") {
+        return Err(a.missing("`at` and a slot, ring or queue"));
+    }
+    let place = a.wrong("");
+    let at = a.inject_at()?;
+    match at.dir.filter(|d| by_name(*d, &fault).is_none()) {
+        Some(dir) => {
+            let other = if dir == Dir::Tx { "rx (S2M)" } else { "tx (M2S)" };
+            Err(place.says(format!("{fault} is a cause of {other} only, not of {dir}")))
+        }
+        None => Ok(Command::Inject { fault, at }),
+    }
+}
+
+fn save(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let place = a.wrong("");
+    let file = a.file()?;
+    match SaveFormat::of(&file) {
+        Some(format) => Ok(Command::Save { file, format, over: a.bang }),
+        None => {
+            let text = "the end of the name says neither assembly (.dma) nor program image (.bin)";
+            Err(place.says(text))
+        }
+    }
 }
 
 fn assert(a: &mut Args<'_>) -> Result<Command, Fault> {
@@ -473,16 +539,6 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
     }
     a.rest = "";
     Ok(Command::Echo(rest.to_owned()))
-}
-
-/// A file's name: a word, or a text in quotes.
-fn source(a: &mut Args<'_>) -> Result<Command, Fault> {
-    let missing = a.missing("a file's name");
-    let file = match a.peek().starts_with('"') {
-        true => a.quoted()?,
-        false => a.word().unwrap_or_default().to_owned(),
-    };
-    if file.is_empty() { Err(missing) } else { Ok(Command::Source(file)) }
 }
 
 fn help(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -9,6 +9,7 @@ use super::lex::{is_name, skip, without_comment};
 use crate::engine::command::{Arg, COMMANDS, CommandSpec, find};
 use crate::engine::program::QueueId;
 use crate::udma::Dir;
+use crate::udma::cause::CAUSES;
 use std::ops::Range;
 
 /// Names of a session that no table has.
@@ -60,7 +61,7 @@ pub fn complete(line: &str, cursor: usize, names: &Names) -> Completion {
         return Completion { candidates: verbs(start), range, file: false };
     };
     let (verb, rest) = start.split_at_checked(gap).unwrap_or((start, ""));
-    match find(verb) {
+    match find(verb.strip_suffix('!').unwrap_or(verb)) {
         Ok(spec) => arguments(spec, rest, end, names),
         Err(_) => nothing,
     }
@@ -91,6 +92,13 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
                     list.iter().map(|w| (*w).to_owned()).filter(|w| !before.contains(&w.as_str())),
                     word,
                 );
+            }
+            Arg::Fault => {
+                let mut names: Vec<&str> = CAUSES.iter().map(|c| c.name).collect();
+                names.sort_unstable();
+                names.dedup();
+                let word = word.to_ascii_uppercase();
+                out.add(names.into_iter().map(str::to_owned), &word);
             }
             Arg::Command => {
                 let has = verbs(word);
@@ -197,7 +205,7 @@ fn after(head: &str, names: &Names) -> Vec<String> {
         return own.collect();
     }
     let rest = match queue(head) {
-        Ok(("", _)) => return owned(queue_names(false)),
+        Ok(("", _)) => return owned(queue_names(None)),
         Ok((rest, _)) => rest.trim_start_matches('.'),
         Err(_) => head,
     };
@@ -206,7 +214,7 @@ fn after(head: &str, names: &Names) -> Vec<String> {
     };
     let rest = rest.get(dir.name().len()..).unwrap_or_default();
     match (rest.is_empty(), rest.rsplit_once(']')) {
-        (true, _) => owned(queue_names(true)),
+        (true, _) => owned(queue_names(Some(dir))),
         (false, Some((_, ""))) => owned(slot_names(dir, None)),
         (false, Some((_, path))) => match path.strip_prefix('.') {
             Some(word) if !word.contains('.') => owned(slot_names(dir, Some(word))),

@@ -14,6 +14,7 @@ use crate::engine::expr::{
 use crate::engine::program::QueueId;
 use crate::limits::MAX_EXPR_DEPTH;
 use crate::udma::field::FIELDS;
+use crate::udma::reg::QUEUE_REGS;
 use crate::udma::{Dir, View, Word};
 use nom::Parser;
 use nom::character::complete::{char, digit1, satisfy};
@@ -179,6 +180,9 @@ fn enclosed(input: &str, depth: Depth, (open, close): (char, char)) -> Res<'_, T
 /// What begins with a name: memory, a slot, a queue, or a plain name.
 fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
     if let Ok((rest, queue)) = queue(input) {
+        if let Some(at) = rest.strip_prefix('.').and_then(register) {
+            return register_at(at, depth, queue);
+        }
         let ring = opt(preceded(char('.'), terminated(dir, peek(char('['))))).parse(rest)?;
         return match ring {
             (rest, Some(dir)) => slot(rest, depth, queue, dir),
@@ -194,6 +198,9 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
         let (rest, tree) = index(rest, depth)?;
         let (height, addr) = (tree.height + 1, Box::new(tree.expr));
         return Ok((rest, Tree { expr: Expr::Mem { width, addr }, height }));
+    }
+    if let Some(at) = register(input) {
+        return register_at(at, depth, QueueRef::Selected);
     }
     if let Ok((rest, dir)) = dir(input) {
         return match rest.starts_with('[') {
@@ -225,6 +232,21 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
     }
 }
 
+/// The word in front of the offset of a register.
+pub(super) const REGISTER: &str = "reg";
+
+/// What follows the word for a register, where its bracket opens.
+fn register(input: &str) -> Option<&str> {
+    input.strip_prefix(REGISTER).filter(|rest| rest.starts_with('['))
+}
+
+/// A register of a queue's engine; `input` begins with its bracket.
+fn register_at(input: &str, depth: Depth, queue: QueueRef) -> Res<'_, Tree> {
+    let (rest, tree) = index(input, depth)?;
+    let (height, offset) = (tree.height + 1, Box::new(tree.expr));
+    Ok((rest, Tree { expr: Expr::Reg { queue, offset }, height }))
+}
+
 /// The width of `mem8` and its kin, in bytes.
 fn memory_width(word: &str) -> Option<u8> {
     MEMORY.iter().find(|m| m.0 == word).map(|m| m.1)
@@ -239,6 +261,7 @@ pub(super) fn plain_names() -> Vec<String> {
     let mut names: Vec<String> = tables.into_iter().flatten().map(|p| p.0.to_owned()).collect();
     names.extend(Dir::BOTH.map(|d| d.name().to_owned()));
     names.extend(MEMORY.map(|m| m.0.to_owned()));
+    names.push(REGISTER.to_owned());
     names
 }
 
@@ -312,14 +335,15 @@ fn of_queue(input: &str, queue: QueueRef) -> Res<'_, Tree> {
 }
 
 fn queue_path<'a>(rest: &'a str, queue: QueueRef, path: Path<'a>) -> Res<'a, Tree> {
-    let ring = path.first().is_some_and(|p| Dir::BOTH.iter().any(|d| d.name() == p.1));
-    for (i, &(at, word)) in path.iter().enumerate().skip(usize::from(ring)) {
-        if i > usize::from(ring) {
+    let ring = path.first().and_then(|p| Dir::BOTH.into_iter().find(|d| d.name() == p.1));
+    let skipped = usize::from(ring.is_some());
+    for (i, &(at, word)) in path.iter().enumerate().skip(skipped) {
+        if i > skipped {
             return stop(too_deep(at));
         }
         let known = queue_names(ring);
         if !known.contains(&word) {
-            let what = if ring { "ring" } else { "queue" };
+            let what = if ring.is_some() { "ring" } else { "queue" };
             let text = format!("a {what} has no {}", shown(at));
             return stop(Fault::new("S005", at, text).near(word, known));
         }
@@ -327,11 +351,12 @@ fn queue_path<'a>(rest: &'a str, queue: QueueRef, path: Path<'a>) -> Res<'a, Tre
     Ok((rest, Tree::leaf(Expr::Queue { queue, path: names(path) })))
 }
 
-/// The names that may follow a queue, or a ring of one.
-pub(super) fn queue_names(ring: bool) -> Vec<&'static str> {
+/// The names that may follow a queue, or a ring of one: its registers too.
+pub(super) fn queue_names(ring: Option<Dir>) -> Vec<&'static str> {
     let of_ring = RING_PROPERTIES.iter().map(|p| p.0);
-    if ring {
-        return of_ring.collect();
+    if let Some(dir) = ring {
+        let regs = QUEUE_REGS.iter().filter(|r| r.has(dir)).map(|r| r.name);
+        return of_ring.chain(regs).collect();
     }
     let own = QUEUE_PROPERTIES.iter().map(|p| p.0);
     of_ring.chain(own).chain(Dir::BOTH.map(Dir::name)).collect()

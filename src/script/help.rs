@@ -1,7 +1,7 @@
 //! Help from the table of commands: the list, one command in full, and the generated part of
 //! `docs/commands.md`.
 
-use super::expr::MEMORY;
+use super::expr::{MEMORY, REGISTER};
 use crate::engine::command::{COMMANDS, CommandSpec, Group, find};
 use crate::engine::expr::{
     BinOp, PROPERTIES, QUEUE_PROPERTIES, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
@@ -91,6 +91,10 @@ pub fn markdown() -> String {
     out.push_str("\n## Names\n");
     let memory = MEMORY.map(|(name, _)| format!("`{name}[..]`")).join(", ");
     let _ = writeln!(out, "\nMemory, little-endian: {memory}.");
+    let _ = writeln!(
+        out,
+        "\nRegisters: `q0.tx.NAME` by the names of `docs/registers.md`, `{REGISTER}[OFFSET]` and `q0.{REGISTER}[OFFSET]` by the offset in the engine's block, as a read would give them."
+    );
     names(&mut out, "Plain names", PROPERTIES);
     names(
         &mut out,

@@ -5,7 +5,7 @@ use super::args::is_bare_name;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
 use crate::engine::command::{
-    Command, ExamineFormat, Expect, Explain, Form, Goto, Loc, Pass, Subject, Who,
+    Command, ExamineFormat, Expect, Explain, Form, Goto, InjectAt, Loc, Pass, Subject, Who,
 };
 use crate::engine::expr::QueueRef;
 use std::fmt::Write as _;
@@ -79,6 +79,15 @@ pub fn print(command: &Command) -> String {
         Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),
         Command::SetVar(name, e) => format!("set ${name} = {e}"),
+        Command::Set { what, value } => format!("set {what} = {value}"),
+        Command::Inject { fault, at } if *at == InjectAt::default() => format!("inject {fault}"),
+        Command::Inject { fault, at } => format!("inject {fault} at {at}"),
+        Command::Undo => "undo".to_owned(),
+        Command::Redo => "redo".to_owned(),
+        Command::Save { file, over, .. } => {
+            let bang = if *over { "!" } else { "" };
+            format!("save{bang} {}", bare_or_quoted(file, false))
+        }
         Command::Assert { expr, text: None } => format!("assert {expr}"),
         Command::Assert { expr, text: Some(text) } => format!("assert {expr}, {}", quote(text)),
         Command::Expect(e) => format!("expect {}", expectation(e)),

@@ -3,12 +3,12 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Pass, Subject, Unit,
-    Who,
+    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, Loc, Pass,
+    SaveFormat, Subject, Unit, Who,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
 use crate::engine::program::QueueId;
-use crate::udma::cause::CAUSES;
+use crate::udma::cause::{CAUSES, Cause};
 use crate::udma::{Dir, field::FIELDS};
 use proptest::collection::vec;
 use proptest::option;
@@ -57,12 +57,13 @@ fn slot_path() -> impl Strategy<Value = (Dir, Vec<String>)> {
 
 /// What follows a queue; `plain` leaves out what is another expression without one.
 fn queue_path(plain: bool) -> impl Strategy<Value = Vec<String>> {
-    let own = select(queue_names(false)).prop_map(move |n| {
+    let own = select(queue_names(None)).prop_map(move |n| {
         let is_name = plain && PROPERTIES.iter().any(|p| p.0 == n);
         vec![if is_name { "free".to_owned() } else { n.to_owned() }]
     });
-    let ring = (dir(), select(queue_names(true)))
-        .prop_map(|(d, n)| vec![d.name().to_owned(), n.to_owned()]);
+    let ring = dir().prop_flat_map(|d| {
+        select(queue_names(Some(d))).prop_map(move |n| vec![d.name().to_owned(), n.to_owned()])
+    });
     prop_oneof![own, ring]
 }
 
@@ -85,6 +86,8 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
                 .prop_map(|(op, a, b)| Expr::Binary(op, Box::new(a), Box::new(b))),
             (select(vec![1u8, 2, 4, 8]), inner.clone())
                 .prop_map(|(width, e)| Expr::Mem { width, addr: Box::new(e) }),
+            (queue(), inner.clone())
+                .prop_map(|(queue, e)| Expr::Reg { queue, offset: Box::new(e) }),
             (queue(), slot_path(), inner).prop_map(|(queue, (dir, path), e)| Expr::Slot {
                 queue,
                 dir,
@@ -198,6 +201,46 @@ fn expectation() -> impl Strategy<Value = Expect> {
     ]
 }
 
+/// Anything that `set` may name.
+fn settable() -> impl Strategy<Value = Expr> {
+    prop_oneof![
+        Just(Expr::Name("marker".to_owned())),
+        (named_queue(), queue_path(false)).prop_map(|(queue, path)| Expr::Queue { queue, path }),
+        (select(vec![1u8, 2, 4, 8]), expr())
+            .prop_map(|(width, e)| Expr::Mem { width, addr: Box::new(e) }),
+        (queue(), expr()).prop_map(|(queue, e)| Expr::Reg { queue, offset: Box::new(e) }),
+        (queue(), slot_path(), expr()).prop_map(|(queue, (dir, path), e)| Expr::Slot {
+            queue,
+            dir,
+            index: Box::new(e),
+            path
+        }),
+    ]
+}
+
+fn inject() -> impl Strategy<Value = Command> {
+    let causes: Vec<&'static Cause> = CAUSES.iter().collect();
+    let slot = (any::<bool>(), option::of(num()));
+    (select(causes), queue(), slot).prop_map(|(c, queue, (named, slot))| {
+        let dir = (named || slot.is_some()).then_some(c.dir);
+        Command::Inject { fault: c.name.to_owned(), at: InjectAt { queue, dir, slot } }
+    })
+}
+
+fn changes() -> impl Strategy<Value = Command> {
+    let save = (any::<String>(), select(SaveFormat::ENDS.to_vec()), any::<bool>());
+    prop_oneof![
+        (settable(), expr()).prop_map(|(what, value)| Command::Set { what, value }),
+        inject(),
+        select(vec![Command::Undo, Command::Redo]),
+        save.prop_map(|(name, (end, format), over)| Command::Save {
+            file: name + end,
+            format,
+            over
+        }),
+    ]
+}
+
 /// Any command that text can mean.
 pub(super) fn command() -> impl Strategy<Value = Command> {
     let mark = mark().prop_filter("taken", |n| n != super::command::END_MARK);
@@ -210,5 +253,5 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
         any::<String>().prop_map(Command::Echo),
         any::<String>().prop_filter("empty", |f| !f.is_empty()).prop_map(Command::Source),
     ];
-    prop_oneof![runs(), looks(), scripts]
+    prop_oneof![runs(), looks(), changes(), scripts]
 }

@@ -52,6 +52,11 @@ impl Word {
         if self == Word::BufPtr { 64 } else { 32 }
     }
 
+    /// Width in bytes.
+    pub fn bytes(self) -> usize {
+        usize::from(self.bits() / 8)
+    }
+
     /// The words of a view, in memory order.
     pub fn of(view: View) -> &'static [Word] {
         match view {

@@ -96,6 +96,8 @@ pub enum Action {
     Queue(i64),
     /// Set or delete a breakpoint at the selected slot: `break`, `delete`.
     ToggleBreak,
+    /// Flip the selected bit: `set`.
+    FlipBit,
     /// Select the instruction of the line, and its slots.
     SelectInst,
     /// To the selected event or the event of the selected finding: `goto`.
@@ -214,6 +216,8 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('C')], "reverse-continue", "back to the breakpoint before or the start", ""),
     run(&[ch('g')], "goto 0", "to the start", "start"),
     run(&[ch('G')], "goto end", "to the end", "end"),
+    run(&[ch('u')], "undo", "take the newest edit back", ""),
+    run(&[ch('U'), ctrl('r')], "redo", "make it again", ""),
     run(&[ch('w')], "where", "say where the run stands", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
@@ -240,6 +244,7 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, none", ""),
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
+    act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
     act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),

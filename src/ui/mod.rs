@@ -9,6 +9,7 @@
 pub mod folding;
 pub mod keymap;
 pub mod layout;
+pub mod lints;
 pub mod model;
 pub mod rows;
 pub mod seams;

@@ -3,16 +3,18 @@
 
 use super::folding::RingLine;
 use super::layout::{self, Areas, Pane};
+use super::lints;
 use super::source::Source;
 use super::{seams, theme::Theme};
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
-use crate::engine::session::{Progress, Session, queue_of};
+use crate::engine::session::{Effect, Progress, Session, queue_of};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
@@ -101,6 +103,8 @@ pub struct Derived {
     pub window: (u64, u64),
     /// The event that comes next.
     pub next: Option<Event>,
+    /// Lints of the selected queue's rings, and for what they were made: queue, event, memory.
+    pub lints: ((Option<QueueId>, u64, u64), Vec<Diagnostic>),
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
@@ -143,6 +147,8 @@ pub struct Model {
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
     pub said: Option<Said>,
+    /// What a command asked of the world outside, not done yet.
+    pub asked: Option<Effect>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
     /// Colours and glyphs.
@@ -177,6 +183,7 @@ impl Model {
             events: Vec::new(),
             window: (0, 0),
             next: None,
+            lints: ((None, u64::MAX, 0), Vec::new()),
             marker: (0, None, MarkerNews::NotWithin(0)),
         };
         let mut model = Model {
@@ -197,6 +204,7 @@ impl Model {
             history: Vec::new(),
             popup: None,
             said: None,
+            asked: None,
             running: None,
             theme,
             derived,
@@ -268,9 +276,15 @@ impl Model {
         Some((stop.number, stop.enabled))
     }
 
-    /// Findings, newest first: those of reading the file come last.
+    /// Findings: what lints say against the rings as they lie now; those of the run, newest first;
+    /// what lints remark; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.session.machine().findings.iter().rev().chain(self.title.notes.iter().rev())
+        let lints = |note| {
+            let all = self.derived.lints.1.iter();
+            all.filter(move |d| (d.severity == Severity::Note) == note)
+        };
+        let run = self.session.machine().findings.iter().rev();
+        lints(false).chain(run).chain(lints(true)).chain(self.title.notes.iter().rev())
     }
 
     /// Carries out a command. `watch` sees the screen as it was, and can cancel.
@@ -296,7 +310,12 @@ impl Model {
         if let Some(answer) = seams::answer(&session, command) {
             outcome.lines = answer?;
         }
+        let same = Arc::ptr_eq(self.session.program(), session.program());
         self.session = session;
+        self.asked = outcome.effect.take();
+        if !same {
+            self.forget_run();
+        }
         if outcome.quit {
             return Ok(true);
         }
@@ -315,6 +334,13 @@ impl Model {
         }
         self.prepare();
         Ok(false)
+    }
+
+    /// Another run than before, from some event on: what was worked out of it is so no more.
+    fn forget_run(&mut self) {
+        self.session.state_at(self.session.position() + LOOK_AHEAD);
+        self.derived.window = (0, 0);
+        self.derived.marker = (0, None, MarkerNews::NotWithin(0));
     }
 
     /// Shows an answer on the status line.
@@ -403,9 +429,18 @@ impl Model {
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
+        self.prepare_lints();
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();
+    }
+
+    fn prepare_lints(&mut self) {
+        let m = self.session.machine();
+        let of = (self.queue(), m.n, m.memory.digest());
+        if self.derived.lints.0 != of {
+            self.derived.lints = (of, lints::at_stop(&self.session));
+        }
     }
 
     fn prepare_events(&mut self) {

@@ -1,6 +1,7 @@
 //! What other rooms do for the screen: reading a command, completing one, saying a descriptor
 //! in a sentence.
 
+use super::lints;
 use crate::diag::{Diagnostic, Place};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
@@ -32,12 +33,12 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
     (found.range.start, found.candidates.into_iter().map(|c| c.text).collect())
 }
 
-/// What a command answers whose text no session has: help on one command apart.
+/// What a command answers whose text no session has: of a module's text, and lints. Help is apart.
 ///
 /// # Errors
 /// As [`listing::answer`].
 pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>, Diagnostic>> {
-    listing::answer(session, command)
+    lints::answer(session, command).map(Ok).or_else(|| listing::answer(session, command))
 }
 
 /// A descriptor in one sentence.

@@ -173,6 +173,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             };
             return command(model, &text);
         }
+        Action::FlipBit => return flip_bit(model),
         Action::SelectInst => model.source_to_slot(),
         Action::GotoSelected => {
             let event = match model.focus {
@@ -242,6 +243,14 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DeleteToStart => edit(model, InputRequest::DeleteFromStart),
     }
     Vec::new()
+}
+
+/// Changes the selected bit of the selected descriptor in the run.
+fn flip_bit(model: &mut Model) -> Vec<Effect> {
+    let (Some((desc, _)), (word, bit)) = (model.desc(), model.bit()) else { return Vec::new() };
+    let (dir, slot) = (model.selection.dir, model.selection.slot);
+    let value = desc.word(word) ^ 1 << bit;
+    command(model, &format!("set {dir}[{slot}].{} = {value:#x}", word.name()))
 }
 
 fn focus(model: &mut Model, pane: Pane) {
@@ -434,6 +443,7 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     focus(model, pane);
     match hit.flatten() {
         Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
+        Some(Hit::Bit(word, bit)) if model.bit() == (word, bit) => return flip_bit(model),
         Some(Hit::Bit(word, bit)) => {
             model.selection.word = model.words().iter().position(|w| *w == word).unwrap_or(0);
             model.selection.bit = bit;

@@ -152,11 +152,15 @@ pub enum Info {
     Races,
     /// What a module's blocks take of rings and memory.
     Budget,
+    /// What was changed in the run.
+    Edits,
+    /// Lints of the rings as they lie in memory.
+    Checks,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 10] = [
+    pub const ALL: [Info; 12] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -167,6 +171,8 @@ impl Info {
         Info::Batches,
         Info::Races,
         Info::Budget,
+        Info::Edits,
+        Info::Checks,
     ];
 
     /// As it is written.
@@ -182,6 +188,8 @@ impl Info {
             Info::Batches => "batches",
             Info::Races => "races",
             Info::Budget => "budget",
+            Info::Edits => "edits",
+            Info::Checks => "checks",
         }
     }
 }
@@ -349,6 +357,33 @@ pub enum Command {
     Mark(String),
     /// Set a variable of the session.
     SetVar(String, Expr),
+    /// Change a field, a word, memory, a register or a cursor.
+    Set {
+        /// What, as an expression names it.
+        what: Expr,
+        /// Its new value.
+        value: Expr,
+    },
+    /// Let the engine find a fault.
+    Inject {
+        /// Name of the cause.
+        fault: String,
+        /// Where.
+        at: InjectAt,
+    },
+    /// Take the newest edit back.
+    Undo,
+    /// Make the edit again that was taken back last.
+    Redo,
+    /// Write the program with its edits to a file.
+    Save {
+        /// The file.
+        file: String,
+        /// How it is written.
+        format: SaveFormat,
+        /// Over a file that is there.
+        over: bool,
+    },
     /// Fail unless the expression is not 0.
     Assert {
         /// The condition.
@@ -366,6 +401,51 @@ pub enum Command {
     Help(Option<String>),
     /// Leave.
     Quit,
+}
+
+/// Where a fault is injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct InjectAt {
+    /// Queue.
+    pub queue: QueueRef,
+    /// Ring; that of the cause if none is named.
+    pub dir: Option<Dir>,
+    /// Slot; the next descriptor that can have it if none is named.
+    pub slot: Option<u64>,
+}
+
+impl fmt::Display for InjectAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.queue == QueueRef::Selected || self.dir.is_none() { "" } else { "." };
+        write!(f, "{}{dot}", self.queue)?;
+        if let Some(dir) = self.dir {
+            write!(f, "{dir}")?;
+        }
+        match self.slot {
+            Some(slot) => write!(f, "[{slot}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a program is written to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SaveFormat {
+    /// As text (`docs/assembly.md`).
+    Assembly,
+    /// As a program image (`docs/container.md`).
+    Image,
+}
+
+impl SaveFormat {
+    /// Ends of names, and what they say.
+    pub const ENDS: [(&str, SaveFormat); 2] =
+        [(".dma", SaveFormat::Assembly), (".bin", SaveFormat::Image)];
+
+    /// What the end of a file's name says.
+    pub fn of(file: &str) -> Option<SaveFormat> {
+        SaveFormat::ENDS.iter().find(|e| file.ends_with(e.0)).map(|e| e.1)
+    }
 }
 
 /// What `pass` does.

@@ -10,6 +10,8 @@ pub enum Group {
     Stop,
     /// Looking.
     Look,
+    /// Changing the run.
+    Change,
     /// A module and its stages.
     Module,
     /// Scripts.
@@ -20,8 +22,15 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 6] =
-        [Group::Run, Group::Stop, Group::Look, Group::Module, Group::Script, Group::Session];
+    pub const ALL: [Group; 7] = [
+        Group::Run,
+        Group::Stop,
+        Group::Look,
+        Group::Change,
+        Group::Module,
+        Group::Script,
+        Group::Session,
+    ];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
@@ -29,6 +38,7 @@ impl Group {
             Group::Run => "run",
             Group::Stop => "stop",
             Group::Look => "look",
+            Group::Change => "change",
             Group::Module => "module",
             Group::Script => "script",
             Group::Session => "session",
@@ -55,6 +65,8 @@ pub enum Arg {
     File,
     /// A command's name.
     Command,
+    /// A fault's name.
+    Fault,
     /// Free text.
     Text,
 }
@@ -91,10 +103,13 @@ const INFOS: &[&str] = &[
     "batches",
     "races",
     "budget",
+    "edits",
+    "checks",
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+const AT: &[&str] = &["at"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
 const fn spec(
@@ -258,11 +273,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
-        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers. `info budget` tells what a module's blocks take of its rings.",
+        "`info queue Q` also selects the queue. `info races` checks the order of all accesses from the start to here, under every reading of the barriers. `info budget` tells what a module's blocks take of its rings. `info edits` lists what was changed in the run, `info checks` the lints of a queue's rings as they lie in memory now.",
     ),
     spec(
         ("explain", &["e"]),
@@ -270,6 +285,41 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("LOC|CODE", &[Arg::Loc]),
         "every bit of a slot in words, or a diagnostic code or fault",
         "",
+    ),
+    spec(
+        ("set", &[]),
+        Group::Change,
+        ("LOC = EXPR | $NAME = EXPR", &[Arg::Expr]),
+        "change a field, a word, memory, a register or a cursor of the run; or set a variable",
+        "tx[3].dmb, tx[3].len_ctrl, mem32[0x10], marker, q0.tx.drtp_inc (a register by name), reg[0x200] (one of the engine by its offset), q0.tx.next_desc_idx, .next_cdesc_idx, .desc_ring_id, .head, .tail. The change is made right after the event at which the session stands; later edits go, and come back with `undo`. `docs/whatif.md`.",
+    ),
+    spec(
+        ("inject", &[]),
+        Group::Change,
+        ("FAULT [at SLOT|RING|QUEUE]", &[Arg::Fault, Arg::Words(AT), Arg::Loc]),
+        "let the engine find a fault",
+        "At the next descriptor of the selected queue that can have it, or at a slot (tx[3]), at the next of a ring (q0.rx) or of a queue (q1). A cause of both directions is the Tx one unless a ring is named. Found once (MODEL).",
+    ),
+    spec(
+        ("undo", &[]),
+        Group::Change,
+        ("", &[]),
+        "take back the newest `set` or `inject`",
+        "The session stays at its event. Edits and marks that the taken one had put away come back.",
+    ),
+    spec(
+        ("redo", &[]),
+        Group::Change,
+        ("", &[]),
+        "make the edit again that was taken back last",
+        "",
+    ),
+    spec(
+        ("save", &[]),
+        Group::Change,
+        ("FILE.dma|FILE.bin", &[Arg::File]),
+        "write the program with its edits: as assembly, or as a program image",
+        "A file that is there is written over by `save! FILE` only. The file runs as this session does. Of a module without edits what its sequencers did is written.",
     ),
     spec(
         ("provenance", &["prov"]),
@@ -293,13 +343,6 @@ pub static COMMANDS: &[CommandSpec] = &[
         "",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
-    spec(
-        ("set", &[]),
-        Group::Script,
-        ("$NAME = EXPR", &[Arg::Expr]),
-        "set a variable of the session",
-        "",
-    ),
     spec(
         ("assert", &[]),
         Group::Script,

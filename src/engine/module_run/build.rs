@@ -179,8 +179,13 @@ impl Program {
 /// in which they did it, as operations of the host. Addresses are those of this run.
 ///
 /// # Errors
-/// More operations than a program may have (R025).
+/// More operations than a program may have, or edits, whose events another program has not
+/// (R025).
 pub fn record(p: &Program) -> Result<Program, Diagnostic> {
+    if !p.edits.is_empty() {
+        let text = "the edits are made at events of the module's run, which its record has not";
+        return Err(Diagnostic::new("R025", text));
+    }
     let mut script = p.script.clone();
     let mut rx_count = 0;
     let mut note = String::new();

@@ -7,6 +7,7 @@
 use super::queue::Stream;
 use crate::bir::Engine;
 use crate::bir::exec::Item;
+use crate::engine::edit::Change;
 use crate::engine::module_run::ModuleRun;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::host::Frame;
@@ -154,6 +155,9 @@ pub enum Poster {
 pub struct Teller {
     index: BTreeMap<QueueId, u32>,
     module: Option<Arc<ModuleRun>>,
+    /// Register writes that a user made, by the event that they follow: MODEL, they order as the
+    /// host's do. Other edits are no steps.
+    written: BTreeMap<u64, Vec<EventKind>>,
 }
 
 /// Objects through which sequencers know of each other: a semaphore, an instruction that is
@@ -179,7 +183,7 @@ impl Teller {
     /// For the events of a program's runs.
     pub fn new(p: &Program) -> Teller {
         let index = p.queues.iter().enumerate().map(|(i, q)| (q.id, i as u32)).collect();
-        Teller { index, module: p.module.clone() }
+        Teller { index, module: p.module.clone(), written: written(p) }
     }
 
     /// Index of a queue.
@@ -189,6 +193,10 @@ impl Teller {
 
     /// The steps that an event stands for; `m` is the state after it.
     pub fn steps(&self, m: &Machine, e: &Event, out: &mut impl FnMut(Step)) {
+        // Before the first event there is none that edits could follow.
+        if e.n == 1 {
+            self.edits(m, e, 0, out);
+        }
         match e.agent {
             Agent::Engine(id) => {
                 if let Some(step) = self.queue(id).and_then(|q| engine(m, e, q)) {
@@ -196,6 +204,15 @@ impl Teller {
                 }
             }
             agent => self.cpu(m, e, agent, out),
+        }
+        self.edits(m, e, e.n, out);
+    }
+
+    /// The register writes of a user that follow event `n`.
+    fn edits(&self, m: &Machine, e: &Event, n: u64, out: &mut impl FnMut(Step)) {
+        for kind in self.written.get(&n).into_iter().flatten() {
+            let e = Event { agent: Agent::Host, kind: *kind, ..*e };
+            self.cpu(m, &e, Agent::Host, out);
         }
     }
 
@@ -301,6 +318,17 @@ impl Teller {
         let wait = Wait { queue, word, batches: (first, e.batch), slots };
         out(Step::Seen { agent, wait });
     }
+}
+
+fn written(p: &Program) -> BTreeMap<u64, Vec<EventKind>> {
+    let mut out: BTreeMap<u64, Vec<EventKind>> = BTreeMap::new();
+    for e in &p.edits {
+        if let Change::Register { engine, offset, value } = e.change {
+            let kind = EventKind::MmioWrite { engine, offset, value, lost: false };
+            out.entry(e.at).or_default().push(kind);
+        }
+    }
+    out
 }
 
 /// A sequencer's instructions are complete before it lets others know: nothing of them is left

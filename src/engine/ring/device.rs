@@ -7,6 +7,7 @@
 //! where the rules of `docs/model.md`, "Faults", say.
 
 use super::event::{EventKind, Stall};
+use super::inject::Point;
 use super::machine::Machine;
 use super::memory::Content;
 use super::queue::{Held, Queue};
@@ -79,10 +80,31 @@ pub struct LaterFault {
     pub dir: Dir,
     /// The cause.
     pub name: &'static str,
+    /// A user injected it.
+    pub injected: bool,
     /// The slot concerned.
     pub slot: u64,
     /// The address concerned.
     pub addr: u64,
+}
+
+/// A cause that is found, and whether a user injected it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    name: &'static str,
+    injected: bool,
+}
+
+impl From<&'static str> for Found {
+    fn from(name: &'static str) -> Found {
+        Found { name, injected: false }
+    }
+}
+
+impl From<(&'static str, bool)> for Found {
+    fn from((name, injected): (&'static str, bool)) -> Found {
+        Found { name, injected }
+    }
 }
 
 /// What comes next for a queue; found without changing anything.
@@ -226,9 +248,10 @@ impl Machine {
         p: &Program,
         i: usize,
         dir: Dir,
-        name: &str,
+        what: impl Into<Found>,
         at: (u64, u64),
     ) -> EventKind {
+        let Found { name, injected } = what.into();
         let (slot, addr) = at;
         let engine = self.queues[i].id().engine;
         let known = cause::by_name(dir, name);
@@ -236,7 +259,8 @@ impl Machine {
         let aborted = known.is_none_or(|c| cause::armed(p.arch, engine, c));
         let place = Place::slot(self.slot_ref(i, dir, slot));
         let text = known.map_or("", |c| c.meaning);
-        let message = format!("{name}: {text} (address {addr:#x})");
+        let by = if injected { ", injected (MODEL)" } else { "" };
+        let message = format!("{name}: {text} (address {addr:#x}{by})");
         if aborted {
             self.aborted.insert(engine);
             self.queues[i].faulted = Some((dir, slot));
@@ -245,18 +269,22 @@ impl Machine {
             self.find(Diagnostic::new("R018", message).at(place));
         }
         self.record(self.queues[i].id(), dir, bit, slot);
-        EventKind::Fault { dir, bit, slot, addr, aborted }
+        EventKind::Fault { dir, bit, slot, addr, aborted, injected }
     }
 
-    fn fault_later(&mut self, queue: usize, dir: Dir, name: &'static str, at: (u64, u64)) {
+    fn fault_later(&mut self, queue: usize, dir: Dir, found: Found, at: (u64, u64)) {
         let (slot, addr) = at;
-        self.queued.push_back(LaterFault { queue, dir, name, slot, addr });
+        let Found { name, injected } = found;
+        self.queued.push_back(LaterFault { queue, dir, name, injected, slot, addr });
     }
 
     fn fetch(&mut self, p: &Program, i: usize, dir: Dir) -> EventKind {
         let hw = *self.queues[i].hw(dir);
         let slot = hw.slot(hw.fetched);
         let addr = hw.ring.slot_addr(slot);
+        if let Some(c) = self.take_injected(i, dir, Point::Prefetch, slot) {
+            return self.fault(p, i, dir, (c.name, true), (slot, addr));
+        }
         if hw.ring.size == 0 || self.memory.outside(addr, DESC_BYTES as u64).is_some() {
             return self.fault(p, i, dir, "PREFETCH_AXI_RESP", (slot, addr));
         }
@@ -279,9 +307,9 @@ impl Machine {
             Dir::Rx => {
                 q.packet.rx.push_back(held);
                 q.packet.rx_bytes += desc.length();
-                if desc.ring_id() != expected {
-                    self.fault_later(i, dir, "PREFETCH_RING_ID", (slot, addr));
-                }
+                let wrong =
+                    if desc.ring_id() != expected { vec!["PREFETCH_RING_ID"] } else { vec![] };
+                self.faults_later(i, dir, wrong, (slot, addr));
             }
         }
         EventKind::Fetch { dir, slot, desc }
@@ -316,13 +344,27 @@ impl Machine {
                 (packet.work, packet.need) = work::judge(packet);
             }
         }
+        self.faults_later(i, Dir::Tx, wrong, (slot, addr));
+    }
+
+    /// What is wrong with a descriptor that was fetched, and what is injected there; a cause that
+    /// is found anyway is found once.
+    fn faults_later(&mut self, i: usize, dir: Dir, wrong: Vec<&'static str>, at: (u64, u64)) {
+        let injected = self.take_injected(i, dir, Point::Descriptor, at.0);
+        let more = injected.map(|c| c.name).filter(|name| !wrong.contains(name));
         for name in wrong {
-            self.fault_later(i, Dir::Tx, name, (slot, addr));
+            self.fault_later(i, dir, name.into(), at);
+        }
+        if let Some(name) = more {
+            self.fault_later(i, dir, (name, true).into(), at);
         }
     }
 
     /// Judges the Rx side of a packet once all of it is fetched.
     fn judge(&mut self, p: &Program, i: usize) -> Option<EventKind> {
+        if let Some((c, at)) = self.take_injected_packet(i) {
+            return Some(self.fault(p, i, Dir::Rx, (c.name, true), at));
+        }
         let q = &self.queues[i];
         let packet = &q.packet;
         let place = |x: &Held| {
@@ -366,6 +408,10 @@ impl Machine {
             self.queues[i].packet.read -= 1;
             return self.stall_at(i, (Dir::Tx, held.k), Stall::Unresolved);
         };
+        if let Some(c) = self.take_injected(i, Dir::Tx, Point::Data, slot) {
+            self.queues[i].packet.read -= 1;
+            return self.fault(p, i, Dir::Tx, (c.name, true), (slot, addr));
+        }
         if let Some(bad) = self.memory.outside(addr, len) {
             self.outside(i, Dir::Tx, slot, bad);
             return self.fault(p, i, Dir::Tx, "DATA_AXI_RESP", (slot, bad));
@@ -410,6 +456,9 @@ impl Machine {
         let Ok(addr) = resolve(p, held.desc.ptr) else {
             return self.stall_at(i, (Dir::Rx, held.k), Stall::Unresolved);
         };
+        if let Some(c) = self.take_injected(i, Dir::Rx, Point::Data, slot) {
+            return self.fault(p, i, Dir::Rx, (c.name, true), (slot, addr));
+        }
         if let Some(bad) = self.memory.outside(addr, len) {
             self.outside(i, Dir::Rx, slot, bad);
             return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));

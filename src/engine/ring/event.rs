@@ -374,6 +374,8 @@ pub enum EventKind {
         addr: u64,
         /// The cause is armed: the engine aborts.
         aborted: bool,
+        /// A user injected it.
+        injected: bool,
     },
     /// The engine cannot go on (MODEL).
     Stall {

@@ -2,7 +2,8 @@
 //! `ring`, `slot`, `addr`, `len`, `value`, `batch`, and what a kind has of its own.
 
 use super::event::{Agent, Event, EventKind, MarkerWord, Ret, Role};
-use crate::engine::program::QueueId;
+use crate::engine::edit::{Change, Edit};
+use crate::engine::program::{Program, QueueId};
 use crate::udma::{cause, reg};
 use serde_json::{Map, Value, json};
 
@@ -44,6 +45,38 @@ pub fn event_json(e: &Event) -> Value {
         o.insert("batch".into(), json!(e.batch));
     }
     if let Value::Object(more) = own(&e.kind) {
+        o.extend(more);
+    }
+    Value::Object(o)
+}
+
+/// An edit as an object in a stream of events: `n` is the number of the event that it follows,
+/// whose time `t_us` it has.
+pub fn edit_json(p: &Program, e: &Edit, t_us: u64) -> Value {
+    let mut o = Map::new();
+    o.insert("n".into(), json!(e.at));
+    o.insert("t_us".into(), json!(t_us));
+    o.insert("agent".into(), json!("user"));
+    o.insert("kind".into(), json!("edit"));
+    o.insert("edit".into(), json!(e.change.name()));
+    o.insert("text".into(), json!(e.change.words(p)));
+    if let Some(QueueId { engine, queue }) = e.change.queue() {
+        o.insert("engine".into(), json!(engine));
+        o.insert("queue".into(), json!(queue));
+    }
+    let more = match &e.change {
+        Change::Store { addr: a, bytes } => {
+            let hex = bytes.bytes().iter().map(|b| format!("{b:02x}")).collect::<String>();
+            json!({ "addr": addr(*a), "len": bytes.len(), "bytes": hex })
+        }
+        Change::Register { engine, offset, value } => mmio(*engine, *offset, *value, false),
+        Change::Cursor { dir, cursor, value, .. } => {
+            json!({ "ring": dir.name(), "cursor": cursor.name(), "value": value })
+        }
+        Change::Inject { dir, bit, slot, .. } => json!({ "ring": dir.name(), "bit": bit,
+            "slot": slot, "fault": cause::by_bit(*dir, *bit).map(|c| c.name) }),
+    };
+    if let Value::Object(more) = more {
         o.extend(more);
     }
     Value::Object(o)
@@ -108,9 +141,14 @@ fn own(kind: &EventKind) -> Value {
         EventKind::Retire { tx, rx, packet_end } => {
             json!({ "slot": tx.or(rx), "tx_slot": tx, "rx_slot": rx, "packet_end": packet_end })
         }
-        EventKind::Fault { dir, bit, slot, addr: a, aborted } => json!({ "ring": dir.name(),
-            "slot": slot, "addr": addr(a), "bit": bit, "aborted": aborted,
-            "fault": cause::by_bit(dir, bit).map(|c| c.name) }),
+        EventKind::Fault { dir, bit, slot, addr: a, aborted, injected } => {
+            let mut o = json!({ "ring": dir.name(), "slot": slot, "addr": addr(a), "bit": bit,
+                "aborted": aborted, "fault": cause::by_bit(dir, bit).map(|c| c.name) });
+            if injected {
+                o["injected"] = json!(true);
+            }
+            o
+        }
         EventKind::Stall { dir, slot, why } => {
             json!({ "ring": dir.name(), "slot": slot, "why": why.words() })
         }

@@ -7,6 +7,7 @@ use super::device::{self, Action, LaterFault};
 use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
+use super::inject::Injected;
 use super::memory::Memory;
 use super::queue::Queue;
 use super::seq::Sequencer;
@@ -95,6 +96,8 @@ pub struct Machine {
     pub told_unknown: OrdSet<QueueId>,
     /// Faults of the descriptor just fetched, each the next event.
     pub queued: VecDeque<LaterFault>,
+    /// Faults that a user injected and that have not been found yet, in the order made.
+    pub injected: Vector<Injected>,
     /// The newest event.
     pub last: Option<Event>,
 }
@@ -115,9 +118,9 @@ impl NextCpu {
 }
 
 impl Machine {
-    /// The state before the first event.
+    /// The state before the first event, edits of event 0 made.
     pub fn new(program: &Program) -> Machine {
-        Machine {
+        let mut machine = Machine {
             n: 0,
             now_ns: 0,
             memory: Memory::new(program),
@@ -139,8 +142,11 @@ impl Machine {
             finding_counts: OrdMap::new(),
             told_unknown: OrdSet::new(),
             queued: VecDeque::new(),
+            injected: Vector::new(),
             last: None,
-        }
+        };
+        machine.edit_here(program);
+        machine
     }
 
     /// Makes the next event happen; `None` at the end of the run.
@@ -158,6 +164,7 @@ impl Machine {
         let event =
             Event { n: self.n, t_ns: self.now_ns, agent, batch: self.batch_of(agent, &kind), kind };
         self.last = Some(event);
+        self.edit_here(p);
         Some(Step { event, findings: self.findings.len() - before })
     }
 
@@ -245,7 +252,7 @@ impl Machine {
         loop {
             if let Some(f) = self.queued.pop_front() {
                 let id = self.queues[f.queue].id();
-                let kind = self.fault(p, f.queue, f.dir, f.name, (f.slot, f.addr));
+                let kind = self.fault(p, f.queue, f.dir, (f.name, f.injected), (f.slot, f.addr));
                 return Some((Agent::Engine(id), kind));
             }
             let engine = self.due();
@@ -564,11 +571,13 @@ impl Machine {
             finding_counts,
             told_unknown,
             queued,
+            injected,
             last,
         } = self;
         let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
         let cpus = (host, seqs, control, seq_steps, active);
-        let agents = (cpus, latency_us, held, lose, reset_window, told_unknown, queued, last);
+        let agents =
+            (cpus, latency_us, held, lose, reset_window, told_unknown, (queued, injected), last);
         // What a finding says follows from the rest.
         digest(&(run, agents, finding_counts, findings.len()))
     }

@@ -8,8 +8,10 @@
 
 pub mod device;
 pub mod digest;
+pub mod edit;
 pub mod event;
 pub mod host;
+pub mod inject;
 pub mod json;
 pub mod life;
 pub mod machine;

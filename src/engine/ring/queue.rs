@@ -124,7 +124,7 @@ impl HwRing {
     }
 
     /// Phase of the k-th descriptor.
-    fn phase(&self, k: u64) -> u64 {
+    pub(super) fn phase(&self, k: u64) -> u64 {
         let laps = self.distance(k).checked_div(self.ring.size).unwrap_or(0);
         (u64::from(self.first.ring_id) + laps) & 3
     }

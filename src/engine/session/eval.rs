@@ -11,7 +11,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::engine::ring::{Machine, Ret, life};
 use crate::limits::MAX_EXPR_DEPTH;
-use crate::udma::{DESC_BYTES, Desc, Dir, Word, field};
+use crate::udma::{DESC_BYTES, Desc, Dir, Field, View, Word, field, reg};
 
 /// Why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +104,9 @@ impl Eval<'_> {
             }
             Expr::Queue { queue, path } => self.queue(queue_of(self.s, queue)?, path),
             Expr::Mem { width, addr } => self.memory(value(addr)?, *width),
+            Expr::Reg { queue, offset } => {
+                self.register(queue_of(self.s, queue)?.engine, value(offset)?)
+            }
             Expr::Unary(op, e) => {
                 let v = value(e)?;
                 Ok(match op {
@@ -155,8 +158,8 @@ impl Eval<'_> {
         };
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
         match names.as_slice() {
-            ["tx", name] => ring(q, Dir::Tx, name),
-            ["rx", name] => ring(q, Dir::Rx, name),
+            ["tx", name] => self.of_ring(q, Dir::Tx, name),
+            ["rx", name] => self.of_ring(q, Dir::Rx, name),
             ["free"] => Ok(u64::from(q.sw(Dir::Tx).free().min(q.sw(Dir::Rx).free()))),
             ["marker"] => self.memory(q.marker.wrapping_add(4), 4),
             ["batches"] => Ok(q.batches),
@@ -166,6 +169,37 @@ impl Eval<'_> {
             )),
             [name, ..] => ring(q, Dir::Tx, name),
         }
+    }
+
+    /// A property of a ring, or one of its registers as a read would give it.
+    fn of_ring(&self, q: &Queue, dir: Dir, name: &str) -> Result<u64, EvalError> {
+        if reg::queue_reg(dir, name).is_none() {
+            return ring(q, dir, name);
+        }
+        let value = self.m.queue_reg(q.id(), dir, name);
+        value
+            .map(u64::from)
+            .ok_or_else(|| EvalError::Unknown(format!("nobody wrote {name} of {}.{dir}", q.id())))
+    }
+
+    /// A register of an engine as a read would give it.
+    fn register(&self, engine: u32, offset: u64) -> Result<u64, EvalError> {
+        let at = u32::try_from(offset).ok().filter(|o| o % 4 == 0 && *o < reg::ENGINE_BLOCK_BYTES);
+        let Some(at) = at else {
+            return Err(EvalError::Name(
+                format!("no register lies at {offset:#x} of an engine's block"),
+                format!("multiples of 4 below {:#x}", reg::ENGINE_BLOCK_BYTES),
+            ));
+        };
+        let known = reg::name_at(at).and_then(|r| Some((r.name, r.queue?)));
+        let read = match known {
+            Some((name, (dir, queue))) => self.m.queue_reg(QueueId { engine, queue }, dir, name),
+            None => None,
+        };
+        let value = read.or_else(|| self.m.regs.get(&(engine, at)).copied());
+        value.map(u64::from).ok_or_else(|| {
+            EvalError::Unknown(format!("nobody wrote register {at:#x} of engine {engine}"))
+        })
     }
 
     fn slot(&self, id: QueueId, dir: Dir, index: u64, path: &[String]) -> Result<u64, EvalError> {
@@ -181,32 +215,14 @@ impl Eval<'_> {
         let mut bytes = [0; DESC_BYTES];
         self.m.memory.read(addr, &mut bytes);
         let desc = Desc::from_bytes(&bytes);
-        let view = desc.view(dir);
-        let words = Word::of(view);
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        let word = |name: &str| words.iter().copied().find(|w| w.name() == name);
-        match names.as_slice() {
-            ["addr"] => Ok(addr),
-            ["phase"] => Ok(u64::from(desc.ring_id())),
-            ["life"] => Ok(life::of(q, dir, index, !desc.is_zero()) as u64),
-            // Bytes, as every listing shows them; the bare bits are at len_ctrl.length.
-            ["length"] => Ok(desc.length()),
-            [name] if word(name).is_some() => Ok(word(name).map_or(0, |w| desc.word(w))),
-            [name] => match field::find(view, name) {
-                Some(f) => Ok(desc.get(f)),
-                None => Err(unknown(name, slot_names(view))),
-            },
-            [w, name] => match (word(w), field::find(view, name)) {
-                (Some(w), Some(f)) if f.word == w => Ok(desc.get(f)),
-                (Some(w), _) => Err(unknown(name, field::fields_of(view, w).map(|f| f.name))),
-                (None, _) => Err(unknown(w, words.iter().map(|w| w.name()))),
-            },
-            [] => Err(EvalError::Name(
-                "a slot has no value".into(),
-                format!("name a word or field, such as {dir}[{index}].len_ctrl or .length"),
-            )),
-            _ => Err(EvalError::Name(format!("`{}` is too deep", path.join(".")), String::new())),
-        }
+        Ok(match part_of(desc.view(dir), path)? {
+            SlotPart::Addr => addr,
+            SlotPart::Life => life::of(q, dir, index, !desc.is_zero()) as u64,
+            SlotPart::Phase => u64::from(desc.ring_id()),
+            SlotPart::Length => desc.length(),
+            SlotPart::Word(w) => desc.word(w),
+            SlotPart::Field(f) => desc.get(f),
+        })
     }
 
     fn memory(&self, addr: u64, width: u8) -> Result<u64, EvalError> {
@@ -221,6 +237,47 @@ impl Eval<'_> {
             (_, Some(at)) => Err(EvalError::Unknown(format!("the byte at {at:#x} is unknown"))),
             _ => Ok(u64::from_le_bytes(bytes)),
         }
+    }
+}
+
+/// What a path names of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SlotPart {
+    Addr,
+    Life,
+    /// The field of the phase, whatever the descriptor is.
+    Phase,
+    /// Bytes, as every listing shows them; the bare bits are at len_ctrl.length.
+    Length,
+    Word(Word),
+    Field(&'static Field),
+}
+
+/// What a path names of a slot whose descriptor is seen so.
+pub(super) fn part_of(view: View, path: &[String]) -> Result<SlotPart, EvalError> {
+    let words = Word::of(view);
+    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    let word = |name: &str| words.iter().copied().find(|w| w.name() == name);
+    match names.as_slice() {
+        ["addr"] => Ok(SlotPart::Addr),
+        ["phase"] => Ok(SlotPart::Phase),
+        ["life"] => Ok(SlotPart::Life),
+        ["length"] => Ok(SlotPart::Length),
+        [name] => match (word(name), field::find(view, name)) {
+            (Some(w), _) => Ok(SlotPart::Word(w)),
+            (None, Some(f)) => Ok(SlotPart::Field(f)),
+            (None, None) => Err(unknown(name, slot_names(view))),
+        },
+        [w, name] => match (word(w), field::find(view, name)) {
+            (Some(w), Some(f)) if f.word == w => Ok(SlotPart::Field(f)),
+            (Some(w), _) => Err(unknown(name, field::fields_of(view, w).map(|f| f.name))),
+            (None, _) => Err(unknown(w, words.iter().map(|w| w.name()))),
+        },
+        [] => Err(EvalError::Name(
+            "a slot has no value".into(),
+            "name a word or field, such as tx[0].len_ctrl or tx[0].length".to_owned(),
+        )),
+        _ => Err(EvalError::Name(format!("`{}` is too deep", path.join(".")), String::new())),
     }
 }
 

@@ -121,11 +121,12 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             let one = |dir, s: Option<u64>| s.map(|s| format!(" {dir}[{s}]")).unwrap_or_default();
             format!("retire{}{}", one("tx", tx), one("rx", rx))
         }
-        EventKind::Fault { dir, bit, slot, addr, aborted } => {
+        EventKind::Fault { dir, bit, slot, addr, aborted, injected } => {
             let name = cause::by_bit(dir, bit).map_or("?", |c| c.name);
+            let what = if injected { "injected fault" } else { "fault" };
             let end =
                 if aborted { "the engine aborts (MODEL)" } else { "masked, it goes on (MODEL)" };
-            format!("fault {name} at {dir}[{slot}], address {addr:#x}: {end}")
+            format!("{what} {name} at {dir}[{slot}], address {addr:#x}: {end}")
         }
         EventKind::Stall { dir, slot, why } => {
             format!("stall at {dir}[{slot}]: {} (MODEL)", why.words())
@@ -234,6 +235,9 @@ impl Session {
             Info::Batches => self.info_batches(),
             Info::Races => self.info_races(),
             Info::Budget => self.info_budget()?,
+            Info::Edits => self.info_edits(),
+            // Text that the caller makes.
+            Info::Checks => id.map(|_| Vec::new()).ok_or_else(none)?,
         }))
     }
 
@@ -448,6 +452,7 @@ impl Session {
                         life.name()
                     };
                     lines.push(format!("{id}.{dir}[{index}], {life}"));
+                    lines.extend(self.slot_edits(id, *dir, index));
                     lines.extend(explain_desc(desc, *dir, self.program().arch));
                     if lines.len() > 4096 {
                         lines.push(".. and more".to_owned());

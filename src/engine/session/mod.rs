@@ -5,6 +5,7 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod edit;
 mod eval;
 mod look;
 mod module;
@@ -14,6 +15,7 @@ mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
+pub use edit::Effect;
 pub use eval::{EvalError, eval, queue_of};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
@@ -43,6 +45,8 @@ pub struct Outcome {
     pub halt: Option<String>,
     /// The user wants to leave.
     pub quit: bool,
+    /// What is to be done outside, which the session itself cannot.
+    pub effect: Option<Effect>,
 }
 
 impl Outcome {
@@ -79,6 +83,7 @@ pub struct Session {
     expected: BTreeSet<usize>,
     /// Engines whose abort was expected; that their batches time out follows from it.
     expected_aborts: BTreeSet<u32>,
+    history: edit::History,
 }
 
 impl Session {
@@ -99,6 +104,7 @@ impl Session {
             examine_next: 0,
             expected: BTreeSet::new(),
             expected_aborts: BTreeSet::new(),
+            history: edit::History::default(),
         }
     }
 
@@ -266,6 +272,11 @@ impl Session {
                 self.vars.insert(name.clone(), value);
                 Ok(Outcome::say(format!("${name} = {value:#x}")))
             }
+            Command::Set { what, value } => self.set(what, value),
+            Command::Inject { fault, at } => self.inject(fault, at),
+            Command::Undo => self.undo(watch),
+            Command::Redo => self.redo(watch),
+            Command::Save { file, format, over } => self.save(file, *format, *over),
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),

@@ -22,7 +22,7 @@ pub struct Progress {
 /// Events between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 14;
 
-type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The state before an event, as far as a question may need it.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl Session {
             self.before = before;
         }
         let halt = Some(result?);
-        Ok(Outcome { lines: self.where_lines(), halt, quit: false })
+        Ok(Outcome { lines: self.where_lines(), halt, ..Outcome::default() })
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// To event `n`, or to the end where there are fewer.
-    fn goto(&mut self, asked: u64, watch: Watch<'_>) -> String {
+    pub(super) fn goto(&mut self, asked: u64, watch: Watch<'_>) -> String {
         let (n, from) = (asked, self.machine.n);
         let n = n.min(self.end().unwrap_or(u64::MAX));
         let mut m = self.timeline.base(n, &self.machine);
@@ -230,6 +230,7 @@ impl Session {
         let m = &self.machine;
         let phase = m.phase().map_or("", Phase::name);
         let of = self.end().map(|e| format!(" of {e}")).unwrap_or_default();
+        let edited = self.edited_here();
         let mut lines = vec![match m.last {
             Some(e) => format!(
                 "event {}{of}, {} us, batch {}{}{phase}: {}: {}",
@@ -242,6 +243,7 @@ impl Session {
             ),
             None => format!("event 0{of}: nothing has happened yet"),
         }];
+        lines.extend(edited);
         if let Some(next) = self.next_event() {
             let text = describe_event(self.program(), &next);
             lines.push(format!("next: {}: {text}", next.agent));

@@ -120,8 +120,15 @@ impl Session {
             Pass::Set(name, value) => {
                 let mut params = run.options.lower.clone();
                 params.set(name, &value).map_err(|e| Diagnostic::new("S004", e))?;
-                self.begin_anew(Arc::new(module_run::again(self.program(), &params)?));
-                return Ok(Outcome::say(format!("{name} = {value}: lowered anew, at event 0")));
+                let new = module_run::again(self.program(), &params)?;
+                let lost = match self.program().edits.len() {
+                    0 => String::new(),
+                    n => format!("; {n} edits of the run that was are gone"),
+                };
+                self.begin_anew(Arc::new(new));
+                return Ok(Outcome::say(format!(
+                    "{name} = {value}: lowered anew, at event 0{lost}"
+                )));
             }
             // Text that the caller makes, of stages that there must be.
             Pass::Diff(stages) => {

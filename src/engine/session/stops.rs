@@ -223,6 +223,17 @@ impl Session {
         Ok(m.n)
     }
 
+    /// Counts anew the hits that stops pass over, where they lie behind event `from`.
+    /// A condition without a value says so where it is met.
+    pub(super) fn recount(&mut self, from: u64) {
+        for i in 0..self.stops.len() {
+            if self.stops[i].after > 0 && self.stops[i].skip_to >= from {
+                let stop = self.stops[i].clone();
+                self.stops[i].skip_to = self.nth_hit(&stop, stop.after).unwrap_or(0);
+            }
+        }
+    }
+
     /// Refuses a place that does not exist.
     fn check_loc(&self, loc: &Loc) -> Result<(), Diagnostic> {
         let Loc::Slots { queue, dir, first, last } = loc else { return Ok(()) };

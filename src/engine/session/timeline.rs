@@ -32,6 +32,14 @@ impl Timeline {
         Timeline { program, start, checkpoints: OrdMap::new(), distance: FIRST_DISTANCE, end: None }
     }
 
+    /// The line of the same program with other edits, which are the same before event `from`:
+    /// what is known of the line stays as far as it is true.
+    pub fn with_edits(&self, program: Arc<Program>, from: u64) -> Timeline {
+        let start = if from == 0 { Machine::new(&program) } else { self.start.clone() };
+        let kept = self.checkpoints.range(..from).map(|(n, m)| (*n, m.clone())).collect();
+        Timeline { program, start, checkpoints: kept, distance: self.distance, end: None }
+    }
+
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         &self.program

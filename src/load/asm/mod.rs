@@ -5,6 +5,7 @@
 //! returned only where there are none. The inverse is [`super::disasm`].
 
 pub mod data;
+mod edit;
 pub mod lex;
 pub mod value;
 
@@ -29,9 +30,9 @@ pub const VERSION: u64 = 1;
 pub const PLATFORMS: [(Platform, &str); 3] =
     [(Platform::Silicon, "silicon"), (Platform::Qemu, "qemu"), (Platform::Emulator, "emulator")];
 /// Statements that declare something; the verbs of [`ops::VERBS`] come besides.
-const DECLARATIONS: [&str; 11] = [
+const DECLARATIONS: [&str; 12] = [
     HEADER, "arch", "profile", "platform", "speed", "queue", "region", "variable", "register",
-    "content", "section",
+    "content", "section", "edit",
 ];
 
 /// A program and the line of each operation of its script.
@@ -124,6 +125,7 @@ struct Lines {
     registers: Vec<Place>,
     variables: Vec<Place>,
     ops: Vec<Place>,
+    edits: Vec<Place>,
 }
 
 struct Assembler<'s> {
@@ -180,6 +182,7 @@ impl Assembler<'_> {
             "register" => self.register(s),
             "content" => self.content(s, report),
             "section" => self.section(s, report),
+            "edit" => self.edit(s, report),
             HEADER => Err(one(s.head.error("D053", "the header is there twice"))),
             _ => match ops::blank(word) {
                 Some(op) => self.op(s, op, report),
@@ -192,7 +195,7 @@ impl Assembler<'_> {
         for d in done.err().into_iter().flatten() {
             report.push(d);
         }
-        let takes_block = matches!(word, "content" | "section" | "store" | "copy_in");
+        let takes_block = matches!(word, "content" | "section" | "store" | "copy_in" | "edit");
         if s.block.is_some() && !takes_block {
             report.push(s.head.error("D050", format!("`{word}` takes no block")));
         }
@@ -347,6 +350,16 @@ impl Assembler<'_> {
         finish(o, &["kind"])
     }
 
+    fn edit(&mut self, s: &Statement<'_>, report: &mut Report) -> Many<()> {
+        let block = match s.block {
+            Some(_) => Some(self.block(s, report)?),
+            None => None,
+        };
+        self.p.edits.push(edit::edit(s, self.symbols, block)?);
+        self.lines.edits.push(s.head.place());
+        Ok(())
+    }
+
     fn op(
         &mut self,
         s: &Statement<'_>,
@@ -375,6 +388,10 @@ impl Assembler<'_> {
             self.p.regions.drain(..).zip(self.lines.regions.drain(..)).collect();
         regions.sort_by(|(a, _), (b, _)| (a.base, &a.name).cmp(&(b.base, &b.name)));
         (self.p.regions, self.lines.regions) = regions.into_iter().unzip();
+        // So may edits; those of one event are made in the order written.
+        let mut edits: Vec<_> = self.p.edits.drain(..).zip(self.lines.edits.drain(..)).collect();
+        edits.sort_by_key(|(e, _)| e.at);
+        (self.p.edits, self.lines.edits) = edits.into_iter().unzip();
         for (part, d) in validate::check(&self.p) {
             use validate::Part;
             let place = match part {
@@ -385,6 +402,7 @@ impl Assembler<'_> {
                 Part::Register(i) => self.lines.registers.get(i),
                 Part::Variable(i) => self.lines.variables.get(i),
                 Part::Op(i) => self.lines.ops.get(i),
+                Part::Edit(i) => self.lines.edits.get(i),
             };
             report.push(d.at(place.cloned().unwrap_or_else(|| Place::text(1, 1, 1))));
         }

@@ -5,6 +5,7 @@
 //! writer share; [`read()`] bounds every count and offset before it uses it and leaves the
 //! contents where they are, [`write()`] is deterministic.
 
+mod edits;
 mod read;
 mod write;
 
@@ -14,9 +15,9 @@ pub use write::write;
 /// First bytes of every program image: a byte that no text has, the name, a newline that a
 /// text-mode transfer would damage.
 pub const MAGIC: [u8; 8] = *b"\x89DMADBG\n";
-/// Version that is written. A reader refuses another major number; a higher minor one only
-/// adds sections.
-pub const VERSION: ProgramVersion = ProgramVersion { major: 1, minor: 0 };
+/// Version that this build knows. A reader refuses another major number; a higher minor one only
+/// adds sections. Written is the lowest version that has the sections that are written.
+pub const VERSION: ProgramVersion = ProgramVersion { major: 1, minor: 1 };
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 32;
 /// Bytes of one entry of the section table.
@@ -54,10 +55,13 @@ pub(crate) mod kind {
     pub const VARIABLES: u32 = of(b"VARS");
     /// Host script.
     pub const SCRIPT: u32 = of(b"SCRP");
-    /// Bytes that contents and script refer to.
+    /// Edits of the run; from version 1.1 on, where there are any.
+    pub const EDITS: u32 = of(b"EDIT");
+    /// Bytes that contents, script and edits refer to.
     pub const DATA: u32 = of(b"DATA");
     /// The known ones, in the order written.
-    pub const ALL: [u32; 8] = [HEAD, QUEUES, REGIONS, CONTENTS, REGISTERS, VARIABLES, SCRIPT, DATA];
+    pub const ALL: [u32; 9] =
+        [HEAD, QUEUES, REGIONS, CONTENTS, REGISTERS, VARIABLES, SCRIPT, EDITS, DATA];
 
     /// A kind as text, for messages.
     pub fn name(kind: u32) -> String {

@@ -4,6 +4,7 @@
 //! section's place and checksum, then the records. A count is compared with the bytes that
 //! are there before anything is allocated for it; contents stay slices of the input.
 
+use super::edits;
 use super::{
     ENTRY_BYTES, HEADER_BYTES, MAGIC, MAX_SECTIONS, QUEUE_ALLOCATABLE, QUEUE_RX, QUEUE_TX,
     SECTION_ALIGN, VERSION, fill, kind,
@@ -14,7 +15,7 @@ use crate::engine::program::{
     Speed, Start, UnknownSection, Variable,
 };
 use crate::limits::{
-    MAX_CONTENTS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
+    MAX_CONTENTS, MAX_EDITS, MAX_HOST_OPS, MAX_NAME_BYTES, MAX_QUEUES, MAX_REGIONS, MAX_REGISTERS,
     MAX_VARIABLES,
 };
 use crate::load::{ops, validate};
@@ -25,8 +26,8 @@ use nom::multi::length_data;
 use nom::number::complete::{le_i32, le_u8, le_u16, le_u32, le_u64};
 use nom::{IResult, Parser};
 
-type In<'a> = &'a [u8];
-type Res<'a, T> = IResult<In<'a>, T>;
+pub(super) type In<'a> = &'a [u8];
+pub(super) type Res<'a, T> = IResult<In<'a>, T>;
 
 /// Reads a program image.
 ///
@@ -55,6 +56,8 @@ pub fn read(blob: &Blob) -> Result<(Program, Report), Report> {
             kind::SCRIPT => {
                 list(s, MAX_HOST_OPS, 4, |i| script_op(i, &data)).map(|v| program.script = v)
             }
+            kind::EDITS => list(s, MAX_EDITS, edits::LEAST, |i| edits::read(i, &data))
+                .map(|v| program.edits = v),
             kind::HEAD | kind::DATA => Ok(()),
             other => {
                 let name = kind::name(other);
@@ -80,6 +83,7 @@ pub fn read(blob: &Blob) -> Result<(Program, Report), Report> {
                 validate::Part::Register(_) => kind::REGISTERS,
                 validate::Part::Variable(_) => kind::VARIABLES,
                 validate::Part::Op(_) => kind::SCRIPT,
+                validate::Part::Edit(_) => kind::EDITS,
             };
             let d = d.at(Place::offset(find(k).map_or(0, |s| s.offset as u64)));
             // Operations have no place of their own here: one queue that is missing is said
@@ -284,7 +288,7 @@ fn list<T>(
 }
 
 /// A value that stands for nothing.
-fn bad<T>(at: In<'_>) -> Res<'_, T> {
+pub(super) fn bad<T>(at: In<'_>) -> Res<'_, T> {
     Err(nom::Err::Error(nom::error::Error::new(at, nom::error::ErrorKind::Verify)))
 }
 
@@ -330,7 +334,7 @@ fn head_record(i: In<'_>) -> Res<'_, Program> {
     Ok((end, p))
 }
 
-fn queue_id(i: In<'_>) -> Res<'_, QueueId> {
+pub(super) fn queue_id(i: In<'_>) -> Res<'_, QueueId> {
     let (i, (engine, queue)) = (le_u32, le_u32).parse(i)?;
     Ok((i, QueueId { engine, queue }))
 }
@@ -376,7 +380,7 @@ fn variable(i: In<'_>) -> Res<'_, Variable> {
 }
 
 /// Offset and length in DATA.
-fn reference<'a>(i: In<'a>, data: &Blob) -> Res<'a, Blob> {
+pub(super) fn reference<'a>(i: In<'a>, data: &Blob) -> Res<'a, Blob> {
     let (rest, (at, len)) = (le_u64, le_u64).parse(i)?;
     match at.checked_add(len) {
         Some(end) if end <= data.len() as u64 => Ok((rest, data.slice(at as usize, len as usize))),

@@ -1,5 +1,6 @@
 //! Writing a program image. Equal programs give equal bytes.
 
+use super::edits;
 use super::{
     ENTRY_BYTES, HEADER_BYTES, MAGIC, QUEUE_ALLOCATABLE, QUEUE_RX, QUEUE_TX, SECTION_ALIGN,
     VERSION, fill, kind,
@@ -43,14 +44,17 @@ pub fn write(p: &Program) -> Result<Vec<u8>, Report> {
         (kind::REGISTERS, registers(p)),
         (kind::VARIABLES, variables(p)),
         (kind::SCRIPT, script),
-        (kind::DATA, data.bytes),
     ];
+    let edits = edits::write(p, &mut data);
+    let minor = if edits.is_some() { VERSION.minor } else { 0 };
+    sections.extend(edits.map(|bytes| (kind::EDITS, bytes)));
+    sections.push((kind::DATA, data.bytes));
     sections.extend(p.unknown.iter().map(|u| (u.kind, u.bytes.bytes().to_vec())));
-    Ok(assemble(&sections))
+    Ok(assemble(&sections, minor))
 }
 
 /// Header, table and sections in one.
-fn assemble(sections: &[(u32, Vec<u8>)]) -> Vec<u8> {
+fn assemble(sections: &[(u32, Vec<u8>)], minor: u16) -> Vec<u8> {
     let mut offset = align(HEADER_BYTES + sections.len() * ENTRY_BYTES);
     let mut table = Vec::with_capacity(sections.len() * ENTRY_BYTES);
     for (kind, bytes) in sections {
@@ -65,7 +69,7 @@ fn assemble(sections: &[(u32, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::with_capacity(offset);
     out.extend(MAGIC);
     out.extend(VERSION.major.to_le_bytes());
-    out.extend(VERSION.minor.to_le_bytes());
+    out.extend(minor.to_le_bytes());
     out.extend((sections.len() as u32).to_le_bytes());
     out.extend((offset as u64).to_le_bytes());
     out.extend(crc32fast::hash(&table).to_le_bytes());
@@ -89,13 +93,13 @@ fn pad(out: &mut Vec<u8>) {
 
 /// The DATA section as it grows.
 #[derive(Default)]
-struct Data {
+pub(super) struct Data {
     bytes: Vec<u8>,
 }
 
 impl Data {
     /// Appends bytes at the next multiple of 16 and gives (offset, length).
-    fn add(&mut self, blob: &Blob) -> (u64, u64) {
+    pub(super) fn add(&mut self, blob: &Blob) -> (u64, u64) {
         pad(&mut self.bytes);
         let bytes = blob.bytes();
         let at = self.bytes.len();

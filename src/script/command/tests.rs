@@ -88,7 +88,7 @@ fn everything_wrong_with_a_line_is_told_at_its_word() {
 
 #[test]
 fn names_are_unknown_or_ambiguous_with_candidates() {
-    assert_eq!(wrong("stpe 2"), [("S001", 1, 4, "did you mean `step`?".into())]);
+    assert_eq!(wrong("stpe 2"), [("S001", 1, 4, "did you mean `save` or `step`?".into())]);
     assert_eq!(at("  reverse- 1"), ("S002", 3, 8));
     assert_eq!(at("help stpe"), ("S001", 6, 4));
     assert_eq!(at("step e"), ("S003", 6, 1));
@@ -110,7 +110,7 @@ fn missing_and_superfluous_arguments_are_told() {
     assert_eq!(at("print tx[0].dmbb"), ("S005", 13, 4));
     assert_eq!(at("echo \"x"), ("S003", 6, 1));
     assert_eq!(at("mark end"), ("S003", 6, 3));
-    assert_eq!(at("set tx[0].dmb = 1").1, 5);
+    assert_eq!(at("set tx[0].dmb 1"), ("S003", 15, 1));
     assert_eq!(at("set $a 1"), ("S003", 8, 1));
 }
 
@@ -290,4 +290,36 @@ proptest! {
         chars[at] = with;
         let _ = parse_command(&chars.into_iter().collect::<String>());
     }
+}
+
+#[test]
+fn what_is_changed_is_named_as_expressions_name_it() {
+    let read = |line: &str| parse_command(line).unwrap().unwrap();
+    let set = read("set q0.tx.drtp_inc = 2 * 2");
+    assert_eq!(crate::script::print(&set), "set q0.tx.drtp_inc = 2 * 2");
+    assert!(matches!(read("set $a = 1"), Command::SetVar(..)));
+    assert_eq!(at("set 3 = 1"), ("S003", 5, 1));
+    assert_eq!(at("set tx[0].dmb + 1 = 1"), ("S003", 5, 9));
+    assert_eq!(at("set tx[0].dmbb = 1"), ("S005", 11, 4));
+    // A register belongs to the directions that have it.
+    assert_eq!(at("set rx.rlimit = 1"), ("S005", 8, 6));
+    let at_ring = read("inject strm_last at q1.rx");
+    assert_eq!(crate::script::print(&at_ring), "inject STRM_LAST at q1.rx");
+    assert_eq!(at("inject STRM_LAST at tx[3]"), ("S003", 21, 5));
+    assert_eq!(at("inject STRM_LAST at tx[3:4]"), ("S003", 21, 7));
+    assert_eq!(at("inject STRM_LAST at batch 1"), ("S003", 21, 5));
+    assert_eq!(at("inject STRM_LAST rx[1]"), ("S003", 18, 5));
+    assert_eq!(at("inject STRM_LSAT").0, "S003");
+}
+
+#[test]
+fn a_file_is_saved_as_its_name_says_and_over_another_only_when_told() {
+    let read = |line: &str| parse_command(line).unwrap().unwrap();
+    let (file, format) = ("a.dma".to_owned(), SaveFormat::Assembly);
+    assert_eq!(read("save a.dma"), Command::Save { file, format, over: false });
+    let (file, format) = ("a b.bin".to_owned(), SaveFormat::Image);
+    assert_eq!(read("save! \"a b.bin\""), Command::Save { file, format, over: true });
+    assert_eq!(at("save a.txt"), ("S003", 6, 5));
+    assert_eq!(at("save"), ("S003", 5, 1));
+    assert_eq!(at("step! 3"), ("S001", 1, 5));
 }

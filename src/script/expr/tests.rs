@@ -50,6 +50,8 @@ fn everything_that_has_a_value_is_read() {
         "tx.head",
         "free",
         "tx[1].addr",
+        "q0.rx.drtp_inc",
+        "reg[512] + e5.q3.reg[tx[0].addr]",
         "mem8[0] + mem16[1] + mem32[2] + mem64[3]",
     ] {
         assert_eq!(printed(text), text);

@@ -181,3 +181,16 @@ fn the_report_of_a_script_is_bounded() {
     let report = go(&"stpe\n".repeat(20_000), &mut none).report();
     assert_eq!(report.len(), crate::limits::MAX_DIAGNOSTICS);
 }
+
+#[test]
+fn a_session_alone_writes_no_file_and_says_so() {
+    use crate::engine::program::Program;
+    use crate::udma::{Generation, Profile};
+    let p = Program::new(Generation::V3, Profile::default_profile());
+    let mut s = Session::new(Arc::new(p));
+    let lines = parse("a.dbg", "where\nsave a.dma\n", &mut none).unwrap();
+    match run(&mut s, &lines, &mut |_| {}) {
+        End::Wrong(d) => assert_eq!((d.code, d.place.line), ("S022", Some(2))),
+        other => panic!("{other:?}"),
+    }
+}

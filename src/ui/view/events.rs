@@ -28,8 +28,13 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
         row.push(format!("{:>digits$}", e.n), base);
         let found = findings.iter().rev().find(|d| d.place.event == Some(e.n));
         match found {
-            Some(d) => row.push("! ", t.severity(d.severity)),
-            None => row.push("  ", t.text()),
+            Some(d) => row.push("!", t.severity(d.severity)),
+            None => row.push(" ", t.text()),
+        }
+        let edits = model.session.program().edits_at(e.n);
+        match edits {
+            [] => row.push(" ", t.text()),
+            _ => row.push("*", t.accent()),
         }
         // The selected queue is meant where no other is named.
         let agent = match e.agent {
@@ -40,7 +45,10 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
         row.push(format!("{agent:<agents$} "), if e.n == here { t.strong() } else { t.dim() });
         let room = width.saturating_sub(row.width());
         let begins = if matches!(e.kind, EventKind::Inst { .. }) { "begins " } else { "" };
-        let text = format!("{begins}{}", describe_event(model.session.program(), e));
+        let p = model.session.program();
+        let edited = if edits.is_empty() { "" } else { "; then edited: " };
+        let words: Vec<String> = edits.iter().map(|e| e.change.words(p)).collect();
+        let text = format!("{begins}{}{edited}{}", describe_event(p, e), words.join(", "));
         let text = printable(&text);
         row.push(clip(&text, room), if e.n == here { t.strong() } else { base });
         if e.n > here && e.n == here + 1 {

@@ -34,6 +34,9 @@ pub fn header(model: &Model, width: u16) -> Row {
     let file = printable(&model.title.file);
     let file = if width_of(&file) <= room / 4 { file } else { short_name(&file) };
     left.push(format!("{}  ", clip_front(&file, room / 4)), t.strong());
+    if !p.edits.is_empty() {
+        left.push("edited  ", t.accent());
+    }
     left.push(p.arch.name(), t.text());
     if room >= 130 {
         left.push(format!(" {}", p.arch.code_name()), t.text());
