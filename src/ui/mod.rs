@@ -7,6 +7,7 @@
 //! what that command does. The screen is described in `docs/screen.md`.
 
 pub mod folding;
+pub mod highlight;
 pub mod keymap;
 pub mod layout;
 pub mod model;

@@ -1,6 +1,7 @@
 //! Colours and glyphs. One colour per life and per phase, the same in every pane; a glyph,
 //! a word or a modifier says the same, so that nothing is lost without colour.
 
+use super::highlight::Tone;
 use crate::diag::Severity;
 use crate::engine::ring::{Life, Phase};
 use ratatui::style::{Color, Modifier, Style};
@@ -172,6 +173,24 @@ impl Theme {
     /// The selected bit, field, digit or byte.
     pub fn lit(self, base: Style) -> Style {
         base.add_modifier(Modifier::REVERSED)
+    }
+
+    /// A word of a text, over the style of its line.
+    pub fn tone(self, tone: Tone, base: Style) -> Style {
+        let own = match tone {
+            Tone::Plain | Tone::Sign => Style::new(),
+            Tone::Comment => self.dim(),
+            Tone::Keyword => self.fg(Color::Magenta, Color::Magenta),
+            Tone::Action => self.fg(Color::LightBlue, Color::Blue),
+            Tone::Name => self.fg(Color::LightCyan, Color::Indexed(30)),
+            Tone::Key => self.fg(Color::Indexed(109), Color::Indexed(66)),
+            Tone::Constant => self.fg(Color::Indexed(179), Color::Indexed(94)),
+            Tone::Text => self.fg(Color::Indexed(108), Color::Indexed(28)),
+            Tone::Type => self.fg(Color::Cyan, Color::Indexed(31)),
+            Tone::Variable => self.fg(Color::Indexed(147), Color::Indexed(55)),
+            Tone::Wrong => self.error(),
+        };
+        base.patch(own)
     }
 
     /// Lines between panes.
