@@ -145,3 +145,6 @@ pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.
 pub const MAX_PROPERTY_SECONDS: u64 = 60;
+
+/// Columns, and rows, of a picture of the screen.
+pub const MAX_PICTURE_SIDE: u16 = 500;

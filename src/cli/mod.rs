@@ -16,6 +16,7 @@ pub mod inputs;
 pub mod lower;
 pub mod numbers;
 pub mod out;
+pub mod render;
 pub mod rows;
 pub mod run;
 pub mod shell;
@@ -30,10 +31,11 @@ use crate::diag::Report;
 use crate::engine::session::Session;
 use crate::script::runner::{self, End};
 use crate::ui::{self, Options, ScreenError, Title};
-use args::{Cmd, Format, OpenArgs, OutOpts, When};
+use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
 use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The streams of the process, or of a test.
@@ -89,6 +91,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
+        Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
 }
@@ -115,9 +118,34 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
+        Cmd::Render(a) => render::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }
+}
+
+/// What the screen shows of files: a session at its start, and what was found on the way.
+///
+/// # Errors
+/// [`Failure`] where the files cannot be read as what they are.
+pub fn browse(
+    files: &[PathBuf],
+    rings: &RingOpts,
+    module: &ModuleOpts,
+) -> Result<(Session, Title), Failure> {
+    let options = module.options()?;
+    let loaded = inputs::load(files, rings, &options, Depth::Program)?;
+    // One direction alone, or an image larger than a ring, can still be browsed.
+    let browse = || {
+        let opts = inputs::load_options(rings, &options, Depth::Browse);
+        Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
+    };
+    let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
+    let mut title = Title { file: loaded.name, notes: loaded.report.items };
+    if let Some(m) = &loaded.module {
+        title.notes.extend(m.diagnostics());
+    }
+    Ok((session, title))
 }
 
 /// Opens the screen on a program.
@@ -127,19 +155,7 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(path) = &args.script {
         lines.extend(run::script_lines(path)?);
     }
-    let options = args.module.options()?;
-    let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
-    // One direction alone, or an image larger than a ring, can still be browsed.
-    let browse = || {
-        let opts = inputs::load_options(&args.rings, &options, Depth::Browse);
-        Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
-    };
-    let program = loaded.program.clone().unwrap_or_else(browse);
-    let mut session = Session::new(program);
-    let mut title = Title { file: loaded.name, notes: loaded.report.items };
-    if let Some(m) = &loaded.module {
-        title.notes.extend(m.diagnostics());
-    }
+    let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
     if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }

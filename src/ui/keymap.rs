@@ -48,6 +48,68 @@ impl Key {
     }
 }
 
+/// Longest name of a key.
+const LONGEST_NAME: usize = 16;
+
+/// Reads keys as they would be pressed: a character is itself, `<Name>` is a key by the name that
+/// the help gives it, such as `<Tab>` or `<Ctrl-p>`; `<` itself is `<Less>`.
+///
+/// # Errors
+/// What is no name of a key.
+pub fn parse_keys(text: &str) -> Result<Vec<KeyEvent>, String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let (key, n) = match rest.strip_prefix('<') {
+            None => (ch(c), c.len_utf8()),
+            Some(named) => {
+                let end = named.find('>').filter(|n| *n <= LONGEST_NAME);
+                let name = end.and_then(|n| named.get(..n)).unwrap_or(named);
+                let known = by_name(name).filter(|_| end.is_some());
+                let clipped: String = name.chars().take(LONGEST_NAME).collect();
+                (known.ok_or_else(|| format!("`<{clipped}` is no key"))?, name.len() + 2)
+            }
+        };
+        let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+        out.push(KeyEvent::new(key.code, modifiers));
+        rest = rest.get(n..).unwrap_or_default();
+    }
+    Ok(out)
+}
+
+/// A key by its name.
+fn by_name(name: &str) -> Option<Key> {
+    if let Some(base) = name.strip_prefix("Ctrl-") {
+        return Some(Key { ctrl: true, ..by_name(base)? });
+    }
+    const NAMED: [KeyCode; 15] = [
+        KeyCode::Char(' '),
+        KeyCode::BackTab,
+        KeyCode::Tab,
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+    ];
+    let mut letters = name.chars();
+    match (letters.next(), letters.next()) {
+        (Some(c), None) => Some(ch(c)),
+        _ if name == "Less" => Some(ch('<')),
+        _ => NAMED.into_iter().map(key).find(|k| k.name() == name).or_else(|| {
+            let n = name.strip_prefix('F')?.parse().ok()?;
+            (1..=12).contains(&n).then(|| key(KeyCode::F(n)))
+        }),
+    }
+}
+
 /// Where a binding holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
@@ -377,6 +439,23 @@ mod tests {
                 let same = a.keys.iter().any(|k| b.keys.contains(k));
                 assert!(!(same && a.when == b.when), "{:?} {:?}", a, b);
             }
+        }
+    }
+
+    #[test]
+    fn keys_are_read_by_the_names_that_help_gives_them() {
+        for b in KEYMAP {
+            for k in b.keys {
+                let name = k.name();
+                let text = if name.chars().count() > 1 { format!("<{name}>") } else { name };
+                let text = if text == "<" { "<Less>".to_owned() } else { text };
+                let read = parse_keys(&text).map(|v| v.iter().map(Key::of).collect::<Vec<_>>());
+                assert_eq!(read, Ok(vec![*k]), "{text}");
+            }
+        }
+        assert_eq!(parse_keys("d<Tab>é").map(|k| k.len()), Ok(3));
+        for bad in ["<", "<Nokey>", "<Ctrl->", "d<Tab", "<F99>", "<>"] {
+            assert!(parse_keys(bad).is_err(), "{bad}");
         }
     }
 
