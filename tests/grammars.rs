@@ -85,8 +85,7 @@ fn syntax_test(set: &SyntaxSet, path: &Path) -> usize {
                 (from, to, &line[to..])
             }
         };
-        for column in from..to {
-            let stack = &here[column];
+        for (column, stack) in here.iter().enumerate().take(to).skip(from) {
             let shown: Vec<String> = stack.iter().map(ToString::to_string).collect();
             assert!(
                 has(stack, selector.trim()),
@@ -99,6 +98,7 @@ fn syntax_test(set: &SyntaxSet, path: &Path) -> usize {
             );
             n += 1;
         }
+        assert!(to <= here.len(), "{}:{number}: the line ends before", path.display());
     }
     n
 }

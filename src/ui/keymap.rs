@@ -125,6 +125,8 @@ pub enum When {
     Popup,
     /// In the command line.
     Line,
+    /// In the palette.
+    Palette,
 }
 
 impl When {
@@ -137,6 +139,7 @@ impl When {
             When::In(p) => p.name(),
             When::Popup => "popup",
             When::Line => "command line",
+            When::Palette => "palette",
         }
     }
 }
@@ -172,6 +175,10 @@ pub enum Action {
     NextPalette,
     /// Open the command line.
     OpenLine,
+    /// Open the palette.
+    OpenPalette,
+    /// Write the selected command into the command line.
+    WriteChosen,
     /// Close what is open: popup, command line, the answer.
     Close,
     /// Execute the command line.
@@ -287,6 +294,13 @@ pub static KEYMAP: &[Binding] = &[
         "break",
     ),
     act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
+    act(
+        &[ctrl('p')],
+        When::Panes,
+        Action::OpenPalette,
+        "palette: search every command and key",
+        "",
+    ),
     act(&[key(KeyCode::Tab)], When::Panes, Action::Focus(1), "next pane", "pane"),
     act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
     act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
@@ -373,6 +387,31 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ctrl('w')], When::Line, Action::DeleteWord, "delete the word before the cursor", ""),
     act(&[ctrl('u')], When::Line, Action::DeleteToStart, "delete to the start", ""),
     act(&[ctrl('z')], When::Line, Action::Suspend, "suspend", ""),
+    act(ENTER, When::Palette, Action::Enter, "do the selected one", ""),
+    act(
+        &[key(KeyCode::Tab)],
+        When::Palette,
+        Action::WriteChosen,
+        "write it to the command line",
+        "",
+    ),
+    act(&[key(KeyCode::Esc), ctrl('c')], When::Palette, Action::Close, "close", ""),
+    act(&[key(KeyCode::Up), ctrl('p')], When::Palette, Action::Rows(-1), "up", ""),
+    act(&[key(KeyCode::Down), ctrl('n')], When::Palette, Action::Rows(1), "down", ""),
+    act(&[key(KeyCode::PageUp)], When::Palette, Action::Rows(-10), "ten up", ""),
+    act(&[key(KeyCode::PageDown)], When::Palette, Action::Rows(10), "ten down", ""),
+    act(
+        &[key(KeyCode::Backspace), ctrl('h')],
+        When::Palette,
+        Action::Backspace,
+        "delete before the cursor; where nothing is typed close",
+        "",
+    ),
+    act(&[key(KeyCode::Left), ctrl('b')], When::Palette, Action::Cursor(-1), "cursor left", ""),
+    act(&[key(KeyCode::Right), ctrl('f')], When::Palette, Action::Cursor(1), "cursor right", ""),
+    act(&[ctrl('w')], When::Palette, Action::DeleteWord, "delete the word before the cursor", ""),
+    act(&[ctrl('u')], When::Palette, Action::DeleteToStart, "delete to the start", ""),
+    act(&[ctrl('z')], When::Palette, Action::Suspend, "suspend", ""),
 ];
 
 /// What is open, if anything is.
@@ -386,6 +425,8 @@ pub enum Mode {
     Popup,
     /// The command line.
     Line,
+    /// The palette.
+    Palette,
 }
 
 impl When {
@@ -395,7 +436,8 @@ impl When {
             (When::Panes, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
-            | (When::Line, Mode::Line) => true,
+            | (When::Line, Mode::Line)
+            | (When::Palette, Mode::Palette) => true,
             (When::Ring, Mode::Panes(p) | Mode::Module(p)) => p.is_ring(),
             (When::In(p), Mode::Panes(focus) | Mode::Module(focus)) => p == focus,
             _ => false,

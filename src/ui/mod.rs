@@ -11,6 +11,7 @@ pub mod highlight;
 pub mod keymap;
 pub mod layout;
 pub mod model;
+pub mod palette;
 pub mod picture;
 pub mod rows;
 pub mod seams;

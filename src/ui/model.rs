@@ -3,6 +3,7 @@
 
 use super::folding::RingLine;
 use super::layout::{self, Areas, Pane};
+use super::palette::Palette;
 use super::source::Source;
 use super::{seams, theme::Theme};
 use crate::diag::{Diagnostic, Severity};
@@ -137,6 +138,8 @@ pub struct Model {
     pub check_cursor: usize,
     /// The command line, while it is open.
     pub line: Option<CommandLine>,
+    /// The palette, while it is open.
+    pub palette: Option<Palette>,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
     /// A text over the screen, and how far it is scrolled.
@@ -194,6 +197,7 @@ impl Model {
             source: Source::default(),
             check_cursor: 0,
             line: None,
+            palette: None,
             history: Vec::new(),
             popup: None,
             said: None,

@@ -3,6 +3,7 @@
 use super::keymap::{self, Action, Does, Key, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
+use super::palette::{Chosen, Palette};
 use super::rows::Hit;
 use super::{seams, view};
 use crate::diag::Severity;
@@ -37,6 +38,8 @@ pub enum Effect {
     Redraw,
 }
 
+/// Characters of a pasted text that are taken.
+const MAX_PASTE: usize = 4096;
 /// Lines that the wheel moves.
 const WHEEL: i64 = 3;
 
@@ -53,11 +56,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Paste(text) => {
-            if let Some(line) = &mut model.line {
-                for c in text.chars().filter(|c| !c.is_control()).take(4096) {
-                    line.input.handle(InputRequest::InsertChar(c));
-                }
-                line.error = None;
+            for c in text.chars().filter(|c| !c.is_control()).take(MAX_PASTE) {
+                edit(model, InputRequest::InsertChar(c));
             }
             Vec::new()
         }
@@ -110,7 +110,9 @@ pub fn finish(
 }
 
 fn mode(model: &Model) -> Mode {
-    if model.popup.is_some() {
+    if model.palette.is_some() {
+        Mode::Palette
+    } else if model.popup.is_some() {
         Mode::Popup
     } else if model.line.is_some() {
         Mode::Line
@@ -129,7 +131,9 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
         Some(Does::Command(text)) => command(model, text),
         Some(Does::Act(action)) => act(model, action),
         None => {
-            if let (Mode::Line, KeyCode::Char(c), false) = (mode, key.code, key.ctrl) {
+            if let (Mode::Line | Mode::Palette, KeyCode::Char(c), false) =
+                (mode, key.code, key.ctrl)
+            {
                 edit(model, InputRequest::InsertChar(c));
             }
             Vec::new()
@@ -214,13 +218,19 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             model.say(format!("colours: {}", model.theme.palette.name()), None);
         }
         Action::OpenLine => model.line = Some(CommandLine::default()),
+        Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
+        Action::WriteChosen => write_chosen(model),
         Action::Close => {
-            if model.popup.take().is_none() && model.line.take().is_none() {
+            let closed = model.palette.take().is_some()
+                || model.popup.take().is_some()
+                || model.line.take().is_some();
+            if !closed {
                 model.said = None;
             }
         }
         Action::Suspend => return vec![Effect::Suspend],
         Action::Redraw => return vec![Effect::Redraw],
+        Action::Enter if model.palette.is_some() => return choose(model),
         Action::Enter => return enter(model),
         Action::History(n) => history(model, n),
         Action::Complete => complete(model),
@@ -231,7 +241,12 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             edit(model, if n < 0 { InputRequest::GoToStart } else { InputRequest::GoToEnd });
         }
         Action::Backspace => {
-            if model.line.as_ref().is_some_and(|l| l.input.value().is_empty()) {
+            let empty = |i: &Input| i.value().is_empty();
+            if model.palette.as_ref().is_some_and(|p| empty(&p.input)) {
+                model.palette = None;
+            } else if model.palette.is_none()
+                && model.line.as_ref().is_some_and(|l| empty(&l.input))
+            {
                 model.line = None;
             } else {
                 edit(model, InputRequest::DeletePrevChar);
@@ -279,6 +294,11 @@ fn queue(model: &mut Model, by: i64) -> Vec<Effect> {
 /// Moves by rows in what has the focus.
 fn rows(model: &mut Model, n: i64) {
     let shift = |at: u64, max: u64| at.saturating_add_signed(n).min(max);
+    if let Some(p) = &mut model.palette {
+        let last = (p.found.len() as u64).saturating_sub(1);
+        p.cursor = shift(p.cursor as u64, last) as usize;
+        return;
+    }
     if let Some((_, scroll)) = &mut model.popup {
         *scroll = (*scroll as u64).saturating_add_signed(n).min(1 << 20) as usize;
         let max = view::popup::max_scroll(model);
@@ -340,7 +360,39 @@ fn columns(model: &mut Model, n: i64) {
     model.select_slot(Some(dir), model.selection.slot);
 }
 
+/// Does what the selected entry of the palette says.
+fn choose(model: &mut Model) -> Vec<Effect> {
+    let Some(p) = model.palette.take() else { return Vec::new() };
+    let Some(entry) = p.selected() else { return Vec::new() };
+    match entry.chosen {
+        Chosen::Run(text) => command(model, text),
+        Chosen::Write(name) => {
+            model.line =
+                Some(CommandLine { input: Input::new(format!("{name} ")), ..Default::default() });
+            Vec::new()
+        }
+        Chosen::Act(action) => act(model, action),
+    }
+}
+
+/// Writes the selected command of the palette into the command line.
+fn write_chosen(model: &mut Model) {
+    let Some(p) = &model.palette else { return };
+    let text = match p.selected().map(|e| e.chosen) {
+        Some(Chosen::Run(text) | Chosen::Write(text)) => format!("{text} "),
+        Some(Chosen::Act(_)) | None => return,
+    };
+    model.palette = None;
+    model.line = Some(CommandLine { input: Input::new(text), ..Default::default() });
+}
+
 fn edit(model: &mut Model, request: InputRequest) {
+    if let Some(p) = &mut model.palette {
+        if p.input.handle(request).is_some_and(|c| c.value) {
+            p.search();
+        }
+        return;
+    }
     if let Some(line) = &mut model.line {
         line.input.handle(request);
         line.error = None;
@@ -404,9 +456,10 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollDown => Some(WHEEL),
         _ => None,
     };
-    if model.popup.is_some() {
+    if model.palette.is_some() || model.popup.is_some() {
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
+            (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
             (_, MouseEventKind::Down(_)) => model.popup = None,
             _ => {}
         }
