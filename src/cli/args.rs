@@ -80,6 +80,8 @@ pub enum Cmd {
     Explain(ExplainArgs),
     /// Draw the screen to a file, without a terminal.
     Render(RenderArgs),
+    /// Print the effective configuration, and where it is read from.
+    Config(ConfigArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Print the manual page.
@@ -426,7 +428,7 @@ pub struct RenderArgs {
     /// The form [default: by the ending of the output's name, else text].
     #[arg(long, value_name = "svg|ansi|text")]
     pub to: Option<String>,
-    /// Colours: dark, light, none.
+    /// Colours: dark, light, contrast, none.
     #[arg(long, value_name = "NAME", default_value = "dark")]
     pub theme: String,
     /// Only ASCII glyphs.
@@ -441,6 +443,17 @@ pub struct RenderArgs {
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// When to use colour in what is said about errors.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// `config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// Read this file instead of the user's own.
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// When to use colour in what is said about errors.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub color: When,

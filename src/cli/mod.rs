@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod check;
+pub mod config;
 pub mod convert;
 pub mod decode;
 pub mod encode;
@@ -92,6 +93,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
+        Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
 }
@@ -119,6 +121,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Render(a) => render::run(a, out),
+        Cmd::Config(a) => config::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }
@@ -151,6 +154,7 @@ pub fn browse(
 /// Opens the screen on a program.
 fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
+    let config = config::load(args.no_init)?;
     let mut lines = run::init_lines(args.no_init)?;
     if let Some(path) = &args.script {
         lines.extend(run::script_lines(path)?);
@@ -159,7 +163,7 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }
-    let mut options = Options::from_env();
+    let mut options = Options::new(config);
     match args.color {
         When::Auto => {}
         When::Always => options.theme = options.theme.coloured(true),

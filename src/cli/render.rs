@@ -65,11 +65,10 @@ fn form(args: &RenderArgs) -> Result<Form, Diagnostic> {
 }
 
 fn theme(args: &RenderArgs) -> Result<Theme, Diagnostic> {
-    const NAMES: [(&str, Palette); 3] =
-        [("dark", Palette::Dark), ("light", Palette::Light), ("none", Palette::Plain)];
-    let found = NAMES.iter().find(|n| n.0 == args.theme);
-    let palette = found.ok_or_else(|| unknown("theme", &args.theme, &NAMES.map(|n| n.0)))?.1;
-    Ok(Theme { palette, ascii: args.ascii })
+    let found = Palette::ALL.into_iter().find(|p| p.name() == args.theme);
+    let names = Palette::ALL.map(Palette::name);
+    let palette = found.ok_or_else(|| unknown("theme", &args.theme, &names))?;
+    Ok(Theme { palette, ascii: args.ascii, ..Theme::default() })
 }
 
 /// A name that is none of those known.

@@ -1515,6 +1515,13 @@ pub static CODES: &[CodeInfo] = &[
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),
+    code(
+        ("S030", Error),
+        "configuration",
+        "The configuration file is no TOML, sets something that there is not, or sets it to a value that it does not take.",
+        "A typing error, or a file of another version.",
+        "`dmadbg config` prints every setting with what it takes; `docs/config.md` explains them.",
+    ),
 ];
 
 #[cfg(test)]

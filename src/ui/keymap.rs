@@ -151,6 +151,8 @@ pub enum Action {
     Rows(i64),
     /// A page up (-1) or down (1).
     Page(i64),
+    /// Half a page up (-1) or down (1).
+    HalfPage(i64),
     /// To the first (-1) or last (1) line.
     Edge(i64),
     /// Left (-1) or right (1).
@@ -313,7 +315,7 @@ pub static KEYMAP: &[Binding] = &[
         "selection follows the newest event, or stays",
         "",
     ),
-    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, none", ""),
+    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, contrast, none", ""),
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
@@ -414,6 +416,19 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ctrl('z')], When::Palette, Action::Suspend, "suspend", ""),
 ];
 
+/// Rows that the keymap `vi` puts before the table.
+pub static VI: &[Binding] = &[
+    act(&[ctrl('d')], When::Panes, Action::HalfPage(1), "half a page down", ""),
+    act(&[ctrl('u')], When::Panes, Action::HalfPage(-1), "half a page up", ""),
+    act(&[ctrl('d')], When::Popup, Action::HalfPage(1), "half a page down", ""),
+    act(&[ctrl('u')], When::Popup, Action::HalfPage(-1), "half a page up", ""),
+    act(&[ch('H')], When::Panes, Action::Edge(-1), "to the first", ""),
+    act(&[ch('L')], When::Panes, Action::Edge(1), "to the last", ""),
+    act(&[ch('0')], When::In(Pane::Inspector), Action::Columns(-32), "to the highest bit", ""),
+    act(&[ch('$')], When::In(Pane::Inspector), Action::Columns(32), "to bit 0", ""),
+    act(&[ctrl('w')], When::Panes, Action::Focus(1), "next pane", ""),
+];
+
 /// What is open, if anything is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -447,14 +462,60 @@ impl When {
 
 /// What a key does in a mode. A row for one pane wins over one for all.
 pub fn find(key: Key, mode: Mode) -> Option<&'static Binding> {
-    let fit = || KEYMAP.iter().filter(|b| b.when.holds(mode) && b.keys.contains(&key));
+    find_in(KEYMAP, key, mode)
+}
+
+fn find_in(rows: &'static [Binding], key: Key, mode: Mode) -> Option<&'static Binding> {
+    let fit = || rows.iter().filter(|b| b.when.holds(mode) && b.keys.contains(&key));
     fit().find(|b| b.when != When::Panes).or_else(|| fit().next())
+}
+
+/// The keys of a user: their own, then those of the keymap that they chose, then the table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keymap {
+    /// [`VI`] comes before the table.
+    pub vi: bool,
+    /// Keys of the configuration and the command that each stands for, in every pane.
+    pub own: Vec<(Key, String)>,
+}
+
+/// What a key of a user does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning<'a> {
+    /// This command.
+    Command(&'a str),
+    /// This.
+    Act(Action),
+}
+
+impl Keymap {
+    /// What a key does in a mode.
+    pub fn find(&self, key: Key, mode: Mode) -> Option<Meaning<'_>> {
+        let own = self.own.iter().rev().find(|o| o.0 == key);
+        if let (Some((_, command)), true) = (own, When::Panes.holds(mode)) {
+            return Some(Meaning::Command(command));
+        }
+        let vi = self.vi.then(|| find_in(VI, key, mode)).flatten();
+        vi.or_else(|| find(key, mode)).map(|b| match b.does {
+            Does::Command(c) => Meaning::Command(c),
+            Does::Act(a) => Meaning::Act(a),
+        })
+    }
 }
 
 /// The keymap as a table in Markdown, for the documentation.
 pub fn markdown() -> String {
+    table(KEYMAP)
+}
+
+/// The rows of the keymap `vi` in the same form.
+pub fn vi_markdown() -> String {
+    table(VI)
+}
+
+fn table(rows: &[Binding]) -> String {
     let mut out = String::from("| keys | where | does | command |\n|---|---|---|---|\n");
-    for b in KEYMAP {
+    for b in rows {
         let keys: Vec<String> = b.keys.iter().map(|k| format!("`{}`", k.name())).collect();
         let command = match b.does {
             Does::Command(c) => format!("`{c}`"),
@@ -499,6 +560,18 @@ mod tests {
         for bad in ["<", "<Nokey>", "<Ctrl->", "d<Tab", "<F99>", "<>"] {
             assert!(parse_keys(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_user_s_keys_come_first() {
+        let x = ch('s');
+        let own = Keymap { vi: true, own: vec![(x, "step 9".into()), (x, "step 5".into())] };
+        let panes = Mode::Panes(Pane::Tx);
+        assert_eq!(own.find(x, panes), Some(Meaning::Command("step 5")));
+        assert_eq!(own.find(x, Mode::Line), None);
+        assert_eq!(own.find(ctrl('d'), panes), Some(Meaning::Act(Action::HalfPage(1))));
+        assert_eq!(Keymap::default().find(ctrl('d'), panes), None);
+        assert_eq!(Keymap::default().find(x, panes), Some(Meaning::Command("step")));
     }
 
     #[test]

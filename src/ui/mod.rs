@@ -6,6 +6,8 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod colour;
+pub mod config;
 pub mod folding;
 pub mod highlight;
 pub mod keymap;
@@ -21,6 +23,7 @@ pub mod theme;
 pub mod update;
 pub mod view;
 
+pub use config::Config;
 pub use layout::Pane;
 pub use model::{Model, Title};
 pub use shell::{Options, ScreenError, check_terminal, run};

@@ -1,7 +1,9 @@
 //! Everything that the screen knows: the session, where the user looks, and what was worked
 //! out from both for drawing.
 
+use super::config::Config;
 use super::folding::RingLine;
+use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
 use super::source::Source;
@@ -14,6 +16,7 @@ use crate::engine::session::{Progress, Session, queue_of};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
@@ -150,6 +153,8 @@ pub struct Model {
     pub running: Option<Progress>,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// Keys.
+    pub keys: Arc<Keymap>,
     /// For drawing.
     pub derived: Derived,
 }
@@ -203,6 +208,7 @@ impl Model {
             said: None,
             running: None,
             theme,
+            keys: Arc::default(),
             derived,
         };
         if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
@@ -211,6 +217,14 @@ impl Model {
         model.after_move();
         model.prepare();
         model
+    }
+
+    /// Takes what a user has set, except for what the terminal is asked for.
+    pub fn configure(&mut self, config: &Config) {
+        self.keys = Arc::new(config.keys.clone());
+        self.fold = config.fold;
+        self.follow = config.follow;
+        self.prepare();
     }
 
     /// The selected queue.

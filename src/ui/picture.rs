@@ -1,6 +1,7 @@
 //! The screen as a picture: the cells of a drawn buffer as plain text, as text with terminal
 //! colours, or as SVG (`docs/screen.md`, "Pictures"). A function of the buffer and the theme.
 
+use super::colour;
 use super::model::Model;
 use super::theme::{Palette, Theme};
 use super::view;
@@ -139,7 +140,7 @@ fn sgr(style: Style) -> String {
         match colour.unwrap_or(Color::Reset) {
             Color::Reset => {}
             Color::Rgb(r, g, b) => codes.push(format!("{};2;{r};{g};{b}", base + 8)),
-            other => match index(other) {
+            other => match colour::index(other) {
                 n @ 0..8 => codes.push((base + u32::from(n)).to_string()),
                 n @ 8..16 => codes.push((base + 52 + u32::from(n)).to_string()),
                 n => codes.push(format!("{};5;{n}", base + 8)),
@@ -147,53 +148,6 @@ fn sgr(style: Style) -> String {
         }
     }
     codes.join(";")
-}
-
-/// The place of a colour among the 256 of a terminal.
-fn index(colour: Color) -> u8 {
-    match colour {
-        Color::Black => 0,
-        Color::Red => 1,
-        Color::Green => 2,
-        Color::Yellow => 3,
-        Color::Blue => 4,
-        Color::Magenta => 5,
-        Color::Cyan => 6,
-        Color::Gray => 7,
-        Color::DarkGray => 8,
-        Color::LightRed => 9,
-        Color::LightGreen => 10,
-        Color::LightYellow => 11,
-        Color::LightBlue => 12,
-        Color::LightMagenta => 13,
-        Color::LightCyan => 14,
-        Color::Indexed(n) => n,
-        Color::White | Color::Rgb(..) | Color::Reset => 15,
-    }
-}
-
-/// The first sixteen colours: no terminal shows them alike, these read well on both grounds.
-const FIRST: [u32; 16] = [
-    0x1d1f21, 0xcc4444, 0x5f9e3f, 0xb58900, 0x4a7fc1, 0xa85fb5, 0x2f9a9a, 0xc5c8c6, 0x707880,
-    0xf0625f, 0x7fc35a, 0xe0b040, 0x73a7e8, 0xc98ad6, 0x5cc9c9, 0xf2f2f2,
-];
-
-/// A colour as red, green and blue, eight bits each.
-fn rgb(colour: Color) -> u32 {
-    if let Color::Rgb(r, g, b) = colour {
-        return u32::from(r) << 16 | u32::from(g) << 8 | u32::from(b);
-    }
-    let n = index(colour);
-    match n {
-        0..16 => FIRST[usize::from(n)],
-        // Six steps of each part, then greys.
-        16..232 => {
-            let n = u32::from(n) - 16;
-            let part = |v: u32| if v == 0 { 0 } else { 55 + 40 * v };
-            part(n / 36) << 16 | part(n / 6 % 6) << 8 | part(n % 6)
-        }
-        _ => (8 + 10 * (u32::from(n) - 232)) * 0x01_0101,
-    }
 }
 
 /// Width and height of a cell, in tenths of a unit of the picture.
@@ -206,6 +160,7 @@ const MARGIN: u32 = 80;
 pub fn svg(buf: &Buffer, theme: Theme) -> String {
     let (ink, ground) = match theme.palette {
         Palette::Light => (0x24292e, 0xfafafa),
+        Palette::Contrast => (0xffffff, 0x000000),
         Palette::Dark | Palette::Plain => (0xd4d7d9, 0x16181b),
     };
     let tenth = |v: u32| format!("{}.{}", v / 10, v % 10);
@@ -227,7 +182,8 @@ pub fn svg(buf: &Buffer, theme: Theme) -> String {
             let wide = super::rows::width(&text) as u32 * CELL.0;
             let own = |c: Option<Color>, default| match c.unwrap_or(Color::Reset) {
                 Color::Reset => default,
-                c => rgb(c),
+                Color::Rgb(r, g, b) => u32::from(r) << 16 | u32::from(g) << 8 | u32::from(b),
+                c => colour::rgb(colour::index(c)),
             };
             let (mut fg, mut bg) = (own(style.fg, ink), own(style.bg, ground));
             if style.add_modifier.contains(Modifier::REVERSED) {
@@ -309,14 +265,5 @@ mod tests {
         assert!(out.contains("font-weight=\"bold\"") && out.contains("&amp;"));
         assert!(out.contains("<rect x=\"16.4\" y=\"26.0\" width=\"8.4\""), "{out}");
         assert_eq!(out.matches("<text").count(), 3);
-    }
-
-    #[test]
-    fn the_cube_and_the_greys_are_the_usual_ones() {
-        assert_eq!(rgb(Color::Indexed(16)), 0x000000);
-        assert_eq!(rgb(Color::Indexed(24)), 0x005f87);
-        assert_eq!(rgb(Color::Indexed(231)), 0xffffff);
-        assert_eq!(rgb(Color::Indexed(232)), 0x080808);
-        assert_eq!(rgb(Color::Indexed(255)), 0xeeeeee);
     }
 }

@@ -5,6 +5,7 @@
 //! terminal is restored on every way out: return, error, panic, SIGTERM, SIGHUP, SIGINT, and
 //! while suspended.
 
+use super::config::Config;
 use super::model::{Model, Title};
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
@@ -32,18 +33,19 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How the screen is to be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Colours and glyphs.
     pub theme: Theme,
-    /// Take the mouse (the terminal's own selection then needs Shift).
-    pub mouse: bool,
+    /// What the user has set.
+    pub config: Config,
 }
 
 impl Options {
-    /// What the environment asks for.
-    pub fn from_env() -> Options {
-        Options { theme: Theme::from_env(|name| std::env::var(name).ok()), mouse: true }
+    /// What the environment and the user ask for; the user wins.
+    pub fn new(config: Config) -> Options {
+        let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
+        Options { theme, config }
     }
 }
 
@@ -81,14 +83,15 @@ pub fn check_terminal() -> Result<(), Diagnostic> {
 /// No terminal, or a terminal that fails.
 pub fn run(session: Session, title: Title, options: Options) -> Result<(), ScreenError> {
     check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
-    let guard = Guard::new(options.mouse)?;
+    let guard = Guard::new(options.config.mouse)?;
     let (sender, receiver) = channel();
     let signals = listen(sender)?;
     let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
-    let mut shell =
-        Shell { terminal, receiver, pending: VecDeque::new(), mouse: options.mouse, signal: None };
+    model.configure(&options.config);
+    let mouse = options.config.mouse;
+    let mut shell = Shell { terminal, receiver, pending: VecDeque::new(), mouse, signal: None };
     let result = shell.run(&mut model);
     let signal = shell.signal;
     signals.close();

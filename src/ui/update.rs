@@ -1,6 +1,6 @@
 //! Messages to the model. Pure: what has to be done outside comes back as effects.
 
-use super::keymap::{self, Action, Does, Key, Mode};
+use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
@@ -127,9 +127,10 @@ fn mode(model: &Model) -> Mode {
 fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
     let key = Key::of(e);
     let mode = mode(model);
-    match keymap::find(key, mode).map(|b| b.does) {
-        Some(Does::Command(text)) => command(model, text),
-        Some(Does::Act(action)) => act(model, action),
+    let keys = std::sync::Arc::clone(&model.keys);
+    match keys.find(key, mode) {
+        Some(Meaning::Command(text)) => command(model, text),
+        Some(Meaning::Act(action)) => act(model, action),
         None => {
             if let (Mode::Line | Mode::Palette, KeyCode::Char(c), false) =
                 (mode, key.code, key.ctrl)
@@ -155,13 +156,8 @@ fn command(model: &mut Model, text: &str) -> Vec<Effect> {
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Rows(n) => rows(model, n),
-        Action::Page(n) => {
-            let page = match mode(model) {
-                Mode::Popup => i64::from(model.size.1) - 6,
-                _ => model.derived.areas.rows(model.focus) as i64 - 2,
-            };
-            rows(model, n * page.max(1));
-        }
+        Action::Page(n) => rows(model, n * page(model)),
+        Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
         Action::Focus(n) => {
@@ -257,6 +253,15 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DeleteToStart => edit(model, InputRequest::DeleteFromStart),
     }
     Vec::new()
+}
+
+/// Rows of a page of what has the focus.
+fn page(model: &Model) -> i64 {
+    let rows = match mode(model) {
+        Mode::Popup => i64::from(model.size.1) - 6,
+        _ => model.derived.areas.rows(model.focus) as i64 - 2,
+    };
+    rows.max(1)
 }
 
 fn focus(model: &mut Model, pane: Pane) {
