@@ -6,7 +6,7 @@ use super::seams;
 use super::theme::{Depth, Palette, Theme};
 use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::nearest;
-use crate::limits::MAX_CONFIG_KEYS;
+use crate::limits::{MAX_CONFIG_KEYS, MAX_SAME_CODE};
 use std::fmt::Write as _;
 use std::ops::Range;
 use toml::Spanned;
@@ -132,7 +132,7 @@ impl Config {
     pub fn parse(text: &str) -> Result<Config, Report> {
         let mut out = Reader { text, config: Config::default(), report: Report::default() };
         let (table, errors) = DeTable::parse_recoverable(text);
-        for e in errors {
+        for e in errors.into_iter().take(MAX_SAME_CODE) {
             let span = e.span().unwrap_or(0..0);
             out.wrong(span, e.message().trim().replace('\n', ", "), String::new());
         }
