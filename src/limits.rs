@@ -146,6 +146,9 @@ pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.
 pub const MAX_PROPERTY_SECONDS: u64 = 60;
 
+/// Slots that `find` keeps.
+pub const MAX_FOUND: usize = 1 << 20;
+
 /// Bytes of a configuration file.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 18;
 

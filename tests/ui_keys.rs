@@ -392,3 +392,88 @@ fn the_screen_goes_to_the_queue_that_something_happened_to() {
     keys(&mut m, "D");
     assert_eq!(shown(&m), "e128.q1");
 }
+
+#[test]
+fn a_search_goes_from_match_to_match_round_the_ring() {
+    let mut m = model(wrap64(), "x", (120, 36));
+    keys(&mut m, "G/length == 4<Enter>");
+    let first = (m.selection.dir, m.selection.slot);
+    let all = dmadbg::engine::session::Session::found(
+        &m.session,
+        None,
+        &match seams::parse("find length == 4").unwrap() {
+            dmadbg::engine::command::Command::Find { expr, .. } => expr,
+            other => panic!("{other:?}"),
+        },
+        &mut |_| std::ops::ControlFlow::Continue(()),
+    )
+    .unwrap();
+    let n = all.slots.len();
+    assert!(n > 4 && all.slots.contains(&first), "{first:?} {all:?}");
+    // Going on as often as there are matches comes round to the first, having been at each.
+    let mut seen = Vec::new();
+    for _ in 0..n {
+        keys(&mut m, "m");
+        seen.push((m.selection.dir, m.selection.slot));
+    }
+    assert_eq!(seen.last(), Some(&first));
+    seen.sort_unstable();
+    let mut want = all.slots.clone();
+    want.sort_unstable();
+    assert_eq!(seen, want);
+    keys(&mut m, "mM");
+    assert_eq!((m.selection.dir, m.selection.slot), first);
+    assert!(m.said.as_ref().unwrap().text.contains(&format!("of {n}")));
+}
+
+#[test]
+fn only_what_was_found_is_shown_on_demand() {
+    let mut m = model(wrap64(), "x", (120, 36));
+    keys(&mut m, "G/length == 4<Enter>x");
+    let shown = text(&draw(&m));
+    assert!(shown.contains("not found"), "{shown}");
+    assert!(!shown.contains("64 KiB"), "{shown}");
+    keys(&mut m, "x");
+    assert!(text(&draw(&m)).contains("64 KiB"));
+    // Without a search the keys say so.
+    let mut m = model(one_copy(), "x", (120, 36));
+    for key in ["m", "M", "x"] {
+        keys(&mut m, key);
+        assert!(m.said.as_ref().unwrap().text.contains("nothing is searched for"), "{key}");
+    }
+    keys(&mut m, "/lenth > 4<Enter>");
+    assert!(text(&draw(&m)).contains("S005"));
+}
+
+#[test]
+fn the_palette_does_what_the_key_or_command_does() {
+    let mut by_key = model(wrap64(), "x", (120, 36));
+    let mut chosen = by_key.clone();
+    keys(&mut by_key, "dsz");
+    keys(&mut chosen, "^pdoorbell<Enter>^pby N units<Enter>^pfold equal<Enter>");
+    assert_eq!(by_key.session.machine().digest(), chosen.session.machine().digest());
+    assert_eq!(by_key.fold, chosen.fold);
+    assert!(chosen.palette.is_none());
+    keys(&mut chosen, "^pdoorbell<Tab>");
+    assert_eq!(chosen.line.as_ref().map(|l| l.input.value()), Some("doorbell "));
+    keys(&mut chosen, "<Esc>^puntil<Enter>event == 99<Enter>");
+    assert_eq!(chosen.session.position(), 99);
+    keys(&mut chosen, "^pzzz<Enter>^p<Bs>");
+    assert!(chosen.palette.is_none());
+}
+
+#[test]
+fn a_user_s_own_keys_and_the_keymap_vi_hold() {
+    let config =
+        dmadbg::ui::Config::parse("keymap = \"vi\"\nfold = false\n[keys]\nX = \"goto 41\"\n");
+    let mut m = model(wrap64(), "x", (120, 36));
+    m.configure(&config.unwrap());
+    assert!(!m.fold);
+    keys(&mut m, "X");
+    assert_eq!(m.session.position(), 41);
+    let before = m.selection.slot;
+    keys(&mut m, "^d");
+    assert!(m.selection.slot > before + 2, "half a page down");
+    keys(&mut m, ":X");
+    assert_eq!(m.line.as_ref().map(|l| l.input.value()), Some("X"), "a letter in the line");
+}

@@ -67,7 +67,11 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEvent>, String> {
                 let name = end.and_then(|n| named.get(..n)).unwrap_or(named);
                 let known = by_name(name).filter(|_| end.is_some());
                 let clipped: String = name.chars().take(LONGEST_NAME).collect();
-                (known.ok_or_else(|| format!("`<{clipped}` is no key"))?, name.len() + 2)
+                (
+                    known
+                        .ok_or_else(|| format!("`<{clipped}` is no key; `<` itself is `<Less>`"))?,
+                    name.len() + 2,
+                )
             }
         };
         let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
@@ -177,6 +181,12 @@ pub enum Action {
     NextPalette,
     /// Open the command line.
     OpenLine,
+    /// Open the command line with this in it.
+    WriteLine(&'static str),
+    /// To the next match (1) or the one before (-1).
+    Match(i64),
+    /// Show only what was found, or everything.
+    ToggleOnly,
     /// Open the palette.
     OpenPalette,
     /// Write the selected command into the command line.
@@ -296,6 +306,16 @@ pub static KEYMAP: &[Binding] = &[
         "break",
     ),
     act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
+    act(
+        &[ch('/')],
+        When::Panes,
+        Action::WriteLine("find "),
+        "search slots by an expression over their fields",
+        "find",
+    ),
+    act(&[ch('m')], When::Panes, Action::Match(1), "to the next match", ""),
+    act(&[ch('M')], When::Panes, Action::Match(-1), "to the match before", ""),
+    act(&[ch('x')], When::Panes, Action::ToggleOnly, "show only what was found, or all", ""),
     act(
         &[ctrl('p')],
         When::Panes,

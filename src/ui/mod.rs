@@ -17,6 +17,7 @@ pub mod palette;
 pub mod picture;
 pub mod rows;
 pub mod seams;
+pub mod search;
 pub mod shell;
 pub mod source;
 pub mod theme;

@@ -6,6 +6,7 @@ use super::folding::RingLine;
 use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
+use super::search::Search;
 use super::source::Source;
 use super::{seams, theme::Theme};
 use crate::diag::{Diagnostic, Severity};
@@ -141,6 +142,8 @@ pub struct Model {
     pub check_cursor: usize,
     /// The command line, while it is open.
     pub line: Option<CommandLine>,
+    /// What was searched for last.
+    pub search: Option<Search>,
     /// The palette, while it is open.
     pub palette: Option<Palette>,
     /// Lines entered before, oldest first.
@@ -203,6 +206,7 @@ impl Model {
             check_cursor: 0,
             line: None,
             palette: None,
+            search: None,
             history: Vec::new(),
             popup: None,
             said: None,
@@ -306,6 +310,11 @@ impl Model {
         };
         if let Some(name) = help {
             self.help(name);
+            return Ok(false);
+        }
+        if let Command::Find { dir, expr } = command {
+            self.search(*dir, expr)?;
+            self.prepare();
             return Ok(false);
         }
         // The session runs apart from the model, which `watch` draws meanwhile.
@@ -421,6 +430,7 @@ impl Model {
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
+        self.prepare_search();
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();

@@ -214,6 +214,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             model.say(format!("colours: {}", model.theme.palette.name()), None);
         }
         Action::OpenLine => model.line = Some(CommandLine::default()),
+        Action::WriteLine(text) => write_line(model, text),
+        Action::Match(n) => model.to_match(n),
+        Action::ToggleOnly => model.toggle_only(),
         Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
         Action::WriteChosen => write_chosen(model),
         Action::Close => {
@@ -372,8 +375,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     match entry.chosen {
         Chosen::Run(text) => command(model, text),
         Chosen::Write(name) => {
-            model.line =
-                Some(CommandLine { input: Input::new(format!("{name} ")), ..Default::default() });
+            write_line(model, &format!("{name} "));
             Vec::new()
         }
         Chosen::Act(action) => act(model, action),
@@ -388,7 +390,13 @@ fn write_chosen(model: &mut Model) {
         Some(Chosen::Act(_)) | None => return,
     };
     model.palette = None;
-    model.line = Some(CommandLine { input: Input::new(text), ..Default::default() });
+    write_line(model, &text);
+}
+
+/// Opens the command line with a text in it.
+fn write_line(model: &mut Model, text: &str) {
+    let input = Input::new(text.to_owned());
+    model.line = Some(CommandLine { input, ..CommandLine::default() });
 }
 
 fn edit(model: &mut Model, request: InputRequest) {

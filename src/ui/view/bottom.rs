@@ -79,7 +79,7 @@ pub fn hints(model: &Model, width: u16) -> Row {
     let mut left = Row::new();
     for b in hinted().filter(|b| !basic(b)) {
         let more = one(b);
-        if left.width() + more.width() + right.width() > room {
+        if left.width() + more.width() + right.width() >= room {
             break;
         }
         left.0.extend(more.0);
