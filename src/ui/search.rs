@@ -75,7 +75,7 @@ impl Model {
         let here = (self.selection.slot, self.selection.dir);
         match self.search.as_ref().map(|s| s.matches.binary_search(&here)) {
             Some(Ok(_)) => self.tell_match(),
-            _ => self.to_match(1),
+            _ => self.go_to_match(1),
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Model {
     }
 
     /// To the next match (1) or the one before (-1), going round.
-    pub(super) fn to_match(&mut self, by: i64) {
+    pub(super) fn go_to_match(&mut self, by: i64) {
         if let Err(d) = self.answer() {
             return self.refuse(d);
         }

@@ -215,7 +215,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::OpenLine => model.line = Some(CommandLine::default()),
         Action::WriteLine(text) => write_line(model, text),
-        Action::Match(n) => model.to_match(n),
+        Action::Match(n) => model.go_to_match(n),
         Action::ToggleOnly => model.toggle_only(),
         Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
         Action::WriteChosen => write_chosen(model),
