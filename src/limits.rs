@@ -149,6 +149,9 @@ pub const MAX_PROPERTY_SECONDS: u64 = 60;
 /// Slots that `find` keeps.
 pub const MAX_FOUND: usize = 1 << 20;
 
+/// Lines of the command line that are kept.
+pub const MAX_HISTORY: usize = 1000;
+
 /// Bytes of a configuration file.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 18;
 

@@ -477,3 +477,59 @@ fn a_user_s_own_keys_and_the_keymap_vi_hold() {
     keys(&mut m, ":X");
     assert_eq!(m.line.as_ref().map(|l| l.input.value()), Some("X"), "a letter in the line");
 }
+
+fn press(m: &mut dmadbg::ui::Model, kind: MouseEventKind, (column, row): (u16, u16)) {
+    update_all(m, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+#[test]
+fn a_border_follows_the_mouse_as_far_as_it_goes() {
+    use dmadbg::ui::arrange::Edge;
+    let button = MouseButton::Left;
+    for (w, h) in [(120, 36), (160, 45), (200, 60)] {
+        for edge in
+            [Edge::Side, Edge::Inspector, Edge::Rings, Edge::Marker, Edge::Memory, Edge::Checks]
+        {
+            let mut m = model(wrap64(), "x", (w, h));
+            let of = |m: &dmadbg::ui::Model| {
+                *m.derived.areas.borders.iter().find(|b| b.edge == edge).unwrap()
+            };
+            let b = of(&m);
+            let from = (b.area.x, b.area.y);
+            press(&mut m, MouseEventKind::Down(button), from);
+            let to = if b.level { (from.0, from.1 - 2) } else { (from.0 - 3, from.1) };
+            press(&mut m, MouseEventKind::Drag(button), to);
+            let moved = of(&m);
+            assert_eq!((moved.area.x, moved.area.y), to, "{edge:?} at {w}x{h}");
+            // Off the screen and back: nothing was gathered beyond the bound.
+            press(&mut m, MouseEventKind::Drag(button), (0, 0));
+            press(&mut m, MouseEventKind::Drag(button), from);
+            press(&mut m, MouseEventKind::Up(button), from);
+            assert_eq!(of(&m).area, b.area, "{edge:?}");
+            press(&mut m, MouseEventKind::Drag(button), to);
+            assert_eq!(of(&m).area, b.area, "the button is up");
+        }
+    }
+}
+
+#[test]
+fn keys_arrange_the_panes() {
+    let mut m = model(wrap64(), "x", (160, 45));
+    let width = |m: &dmadbg::ui::Model| m.derived.areas.pane(Pane::Tx).unwrap().width;
+    let before = width(&m);
+    let wider = KeyEvent::new(KeyCode::Right, KeyModifiers::CONTROL);
+    update_all(&mut m, Message::Key(wider));
+    assert_eq!(width(&m), before + 2);
+    for _ in 0..200 {
+        update_all(&mut m, Message::Key(wider));
+    }
+    let widest = width(&m);
+    update_all(&mut m, Message::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL)));
+    assert_eq!(width(&m), widest - 2, "what goes no farther does not count");
+    keys(&mut m, "1");
+    assert_eq!(width(&m), before);
+    keys(&mut m, "Z");
+    assert_eq!(m.derived.areas.panes.len(), 1);
+    keys(&mut m, "Z");
+    assert!(m.derived.areas.panes.len() > 1);
+}

@@ -22,6 +22,7 @@ pub mod rows;
 pub mod run;
 pub mod shell;
 pub mod shrink;
+mod state;
 mod texts;
 pub mod words;
 
@@ -169,7 +170,8 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
         When::Always => options.theme = options.theme.coloured(true),
         When::Never => options.theme = options.theme.coloured(false),
     }
-    match ui::run(session, title, options) {
+    options.kept = state::load(args.no_init);
+    match ui::run(session, title, options, state::keep) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),

@@ -23,6 +23,10 @@ const fn ctrl(c: char) -> Key {
     Key { code: KeyCode::Char(c), ctrl: true }
 }
 
+const fn ctrl_key(code: KeyCode) -> Key {
+    Key { code, ctrl: true }
+}
+
 const fn key(code: KeyCode) -> Key {
     Key { code, ctrl: false }
 }
@@ -187,6 +191,12 @@ pub enum Action {
     Match(i64),
     /// Show only what was found, or everything.
     ToggleOnly,
+    /// The pane with the focus alone, or all.
+    Zoom,
+    /// Make the pane with the focus wider and taller by so many cells.
+    Grow(i16, i16),
+    /// One of [`super::arrange::PRESETS`].
+    Preset(usize),
     /// Open the palette.
     OpenPalette,
     /// Write the selected command into the command line.
@@ -306,6 +316,14 @@ pub static KEYMAP: &[Binding] = &[
         "break",
     ),
     act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
+    act(&[ch('Z')], When::Panes, Action::Zoom, "this pane alone, or all", ""),
+    act(&[ctrl_key(KeyCode::Right)], When::Panes, Action::Grow(2, 0), "make the pane wider", ""),
+    act(&[ctrl_key(KeyCode::Left)], When::Panes, Action::Grow(-2, 0), "make it narrower", ""),
+    act(&[ctrl_key(KeyCode::Down)], When::Panes, Action::Grow(0, 1), "make it taller", ""),
+    act(&[ctrl_key(KeyCode::Up)], When::Panes, Action::Grow(0, -1), "make it lower", ""),
+    act(&[ch('1')], When::Panes, Action::Preset(0), "panes as they come", ""),
+    act(&[ch('2')], When::Panes, Action::Preset(1), "panes with much text", ""),
+    act(&[ch('3')], When::Panes, Action::Preset(2), "panes with much on the right", ""),
     act(
         &[ch('/')],
         When::Panes,

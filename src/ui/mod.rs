@@ -6,6 +6,7 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod arrange;
 pub mod colour;
 pub mod config;
 pub mod folding;
@@ -27,6 +28,6 @@ pub mod view;
 pub use config::Config;
 pub use layout::Pane;
 pub use model::{Model, Title};
-pub use shell::{Options, ScreenError, check_terminal, run};
+pub use shell::{Kept, Options, ScreenError, check_terminal, run};
 pub use theme::Theme;
 pub use update::{Effect, Message};

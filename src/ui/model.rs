@@ -1,6 +1,7 @@
 //! Everything that the screen knows: the session, where the user looks, and what was worked
 //! out from both for drawing.
 
+use super::arrange::{Arrangement, Border};
 use super::config::Config;
 use super::folding::RingLine;
 use super::keymap::Keymap;
@@ -14,6 +15,7 @@ use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Progress, Session, queue_of};
+use crate::limits::MAX_HISTORY;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
@@ -24,8 +26,6 @@ use tui_input::Input;
 pub const LOOK_AHEAD: u64 = 1 << 14;
 /// Events looked back, for the slot that the newest of them is about.
 pub(super) const LOOK_BACK: u64 = 64;
-/// Lines of history kept.
-const MAX_HISTORY: usize = 1000;
 
 /// What is on the screen: the file, and what was said when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -120,6 +120,10 @@ pub struct Model {
     pub title: Title,
     /// Columns and rows.
     pub size: (u16, u16),
+    /// How the panes are arranged.
+    pub arrangement: Arrangement,
+    /// The border that is being moved: it, how far it was moved, where the mouse was.
+    pub drag: Option<(Border, i16, (u16, u16))>,
     /// The pane that keys go to.
     pub focus: Pane,
     /// The selected slot and bit.
@@ -183,7 +187,7 @@ impl Model {
         let module = session.program().module.is_some();
         let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus, module),
+            areas: layout::areas(size, focus, module, &Arrangement::default()),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -195,6 +199,8 @@ impl Model {
             session,
             title,
             size,
+            arrangement: Arrangement::default(),
+            drag: None,
             focus,
             selection: Selection { slot: 0, dir: Dir::Tx, word: 0, bit: 0 },
             ring_top: 0,
@@ -426,7 +432,8 @@ impl Model {
 
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
-        self.derived.areas = layout::areas(self.size, self.focus, self.has_module());
+        self.derived.areas =
+            layout::areas(self.size, self.focus, self.has_module(), &self.arrangement);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();

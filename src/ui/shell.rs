@@ -5,6 +5,7 @@
 //! terminal is restored on every way out: return, error, panic, SIGTERM, SIGHUP, SIGINT, and
 //! while suspended.
 
+use super::arrange::Arrangement;
 use super::config::Config;
 use super::model::{Model, Title};
 use super::theme::Theme;
@@ -32,9 +33,20 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// What a user finds again the next time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Lines of the command line, oldest first.
+    pub history: Vec<String>,
+    /// How the panes are arranged.
+    pub arrangement: Arrangement,
+}
+
 /// How the screen is to be.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What was kept from the last time.
+    pub kept: Kept,
     /// Colours and glyphs.
     pub theme: Theme,
     /// What the user has set.
@@ -45,7 +57,7 @@ impl Options {
     /// What the environment and the user ask for; the user wins.
     pub fn new(config: Config) -> Options {
         let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
-        Options { theme, config }
+        Options { kept: Kept::default(), theme, config }
     }
 }
 
@@ -77,11 +89,17 @@ pub fn check_terminal() -> Result<(), Diagnostic> {
         .help("without a terminal use `dmadbg run FILE --script S`, or `dmadbg decode FILE`"))
 }
 
-/// Shows the screen until the user leaves.
+/// Shows the screen until the user leaves. `keep` is given what is to be kept for the next
+/// time, once the terminal is restored.
 ///
 /// # Errors
 /// No terminal, or a terminal that fails.
-pub fn run(session: Session, title: Title, options: Options) -> Result<(), ScreenError> {
+pub fn run(
+    session: Session,
+    title: Title,
+    options: Options,
+    keep: impl FnOnce(&Kept),
+) -> Result<(), ScreenError> {
     check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
     let guard = Guard::new(options.config.mouse)?;
     let (sender, receiver) = channel();
@@ -90,12 +108,16 @@ pub fn run(session: Session, title: Title, options: Options) -> Result<(), Scree
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
     model.configure(&options.config);
+    model.history = options.kept.history;
+    model.arrangement = options.kept.arrangement;
+    model.prepare();
     let mouse = options.config.mouse;
     let mut shell = Shell { terminal, receiver, pending: VecDeque::new(), mouse, signal: None };
     let result = shell.run(&mut model);
     let signal = shell.signal;
     signals.close();
     drop(guard);
+    keep(&Kept { history: model.history, arrangement: model.arrangement });
     result?;
     if let Some(signal) = signal {
         // The terminal is restored; now end as the signal would have.

@@ -1,5 +1,6 @@
 //! Messages to the model. Pure: what has to be done outside comes back as effects.
 
+use super::arrange::{self, Edge};
 use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
@@ -217,6 +218,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::WriteLine(text) => write_line(model, text),
         Action::Match(n) => model.go_to_match(n),
         Action::ToggleOnly => model.toggle_only(),
+        Action::Zoom => model.arrangement.zoom = !model.arrangement.zoom,
+        Action::Grow(w, h) => grow(model, w, h),
+        Action::Preset(i) => preset(model, i),
         Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
         Action::WriteChosen => write_chosen(model),
         Action::Close => {
@@ -399,6 +403,39 @@ fn write_line(model: &mut Model, text: &str) {
     model.line = Some(CommandLine { input, ..CommandLine::default() });
 }
 
+/// Moves the borders of the pane with the focus.
+fn grow(model: &mut Model, w: i16, h: i16) {
+    let edges = arrange::edges(model.focus, model.has_module());
+    for ((edge, sign), by) in edges.into_iter().zip([w, h]).filter(|e| e.1 != 0) {
+        let moved = model.arrangement.moved(edge);
+        move_border(model, edge, moved.saturating_add(sign * by));
+    }
+}
+
+/// Moves the border that was pressed to where the mouse is.
+fn drag(model: &mut Model, to: (u16, u16)) {
+    let Some((border, start, from)) = model.drag else { return };
+    let along = |p: (u16, u16)| i32::from(if border.level { p.1 } else { p.0 });
+    let by = i16::try_from(along(to) - along(from)).unwrap_or(0);
+    move_border(model, border.edge, start.saturating_add(border.grows * by));
+}
+
+/// Moves a border so far from where it is by itself, or as far as it goes.
+fn move_border(model: &mut Model, edge: Edge, moved: i16) {
+    model.arrangement.set(edge, moved);
+    model.prepare();
+    if let Some(border) = model.derived.areas.borders.iter().find(|b| b.edge == edge) {
+        model.arrangement.settle(border);
+    }
+}
+
+fn preset(model: &mut Model, i: usize) {
+    if let Some((name, arrangement)) = arrange::PRESETS.get(i) {
+        model.arrangement = *arrangement;
+        model.say(format!("panes: {name}"), None);
+    }
+}
+
 fn edit(model: &mut Model, request: InputRequest) {
     if let Some(p) = &mut model.palette {
         if p.input.handle(request).is_some_and(|c| c.value) {
@@ -478,6 +515,13 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         }
         return Vec::new();
     }
+    if model.drag.is_some() && matches!(e.kind, MouseEventKind::Drag(_) | MouseEventKind::Up(_)) {
+        match e.kind {
+            MouseEventKind::Drag(_) => drag(model, (x, y)),
+            _ => model.drag = None,
+        }
+        return Vec::new();
+    }
     let Some(pane) = model.derived.areas.at(x, y) else { return Vec::new() };
     if let Some(n) = wheel {
         // The wheel scrolls what is under it; the focus stays.
@@ -492,6 +536,12 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     if e.kind != MouseEventKind::Down(MouseButton::Left) {
         return Vec::new();
     }
+    // A border that is pressed can be moved, as long as the button is held.
+    let borders = &model.derived.areas.borders;
+    let pressed = borders.iter().filter(|b| b.area.contains((x, y).into()));
+    // Where two meet the one with a title is meant.
+    let pressed = pressed.max_by_key(|b| b.level).copied();
+    model.drag = pressed.map(|b| (b, model.arrangement.moved(b.edge), (x, y)));
     let area = model.derived.areas.pane(pane).map(Areas::inner).unwrap_or_default();
     let hit = area.contains((x, y).into()).then(|| {
         let rows = view::pane_rows(model, pane, area.width, area.height);
