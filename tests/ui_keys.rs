@@ -533,3 +533,51 @@ fn keys_arrange_the_panes() {
     keys(&mut m, "Z");
     assert!(m.derived.areas.panes.len() > 1);
 }
+
+/// What a key hands to the clipboard.
+fn copied(m: &mut dmadbg::ui::Model, key: (KeyCode, KeyModifiers)) -> Option<String> {
+    use dmadbg::ui::Effect;
+    let effects = dmadbg::ui::update::update(m, Message::Key(KeyEvent::new(key.0, key.1)));
+    effects.into_iter().find_map(|e| match e {
+        Effect::Copy(text) => Some(text),
+        _ => None,
+    })
+}
+
+#[test]
+fn what_is_selected_is_copied_in_four_forms() {
+    const TEXT: (KeyCode, KeyModifiers) = (KeyCode::Char('y'), KeyModifiers::NONE);
+    const HEX: (KeyCode, KeyModifiers) = (KeyCode::Char('Y'), KeyModifiers::NONE);
+    const JSON: (KeyCode, KeyModifiers) = (KeyCode::Char('y'), KeyModifiers::CONTROL);
+    const SCRIPT: (KeyCode, KeyModifiers) = (KeyCode::Char('s'), KeyModifiers::CONTROL);
+    let mut m = model(wrap64(), "x", (160, 45));
+    keys(&mut m, "d");
+    for pane in Pane::ALL {
+        m.focus = pane;
+        m.prepare();
+        let script = copied(&mut m, SCRIPT);
+        // A line of a script is one: it is read, and what it asserts holds.
+        if let Some(line) = &script {
+            let command = seams::parse(line).unwrap_or_else(|d| panic!("{line}: {}", d.message));
+            let mut s = m.session.clone();
+            assert!(s.execute(&command).is_ok(), "{pane:?}: {line}");
+        }
+        if let Some(json) = copied(&mut m, JSON) {
+            serde_json::from_str::<serde_json::Value>(&json).unwrap();
+        }
+        let text = copied(&mut m, TEXT);
+        assert!(pane == Pane::Checks || (text.is_some() && script.is_some()), "{pane:?}");
+        if let Some(hex) = copied(&mut m, HEX) {
+            assert!(hex.bytes().all(|b| b.is_ascii_hexdigit()), "{pane:?}: {hex}");
+        }
+    }
+    m.focus = Pane::Tx;
+    let hex = copied(&mut m, HEX).unwrap();
+    let (desc, _) = m.desc().unwrap();
+    let bytes: String = desc.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(hex, bytes);
+    // Where there is nothing it is said.
+    m.focus = Pane::Checks;
+    assert_eq!(copied(&mut m, HEX), None);
+    assert!(m.said.as_ref().unwrap().text.contains("not copied"));
+}

@@ -341,3 +341,16 @@ fn settings_hold_on_the_screen_and_wrong_ones_keep_it_shut() {
     };
     assert_eq!(status.exit_code(), 2);
 }
+
+#[test]
+fn a_copy_reaches_the_terminal_s_clipboard() {
+    let mut t = Terminal::open_with(160, 45, &[("TMUX", "")]);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    t.keys("Y");
+    t.wait_for("copied as hex");
+    let raw = t.raw();
+    assert!(raw.windows(7).any(|w| w == b"\x1b]52;c;"), "no OSC 52");
+    t.keys("q");
+    t.end();
+}

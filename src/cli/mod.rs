@@ -18,7 +18,7 @@ pub mod lower;
 pub mod numbers;
 pub mod out;
 pub mod render;
-pub mod rows;
+pub use crate::udma::rows;
 pub mod run;
 pub mod shell;
 pub mod shrink;

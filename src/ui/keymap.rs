@@ -3,6 +3,7 @@
 //! A key that moves in time or looks at something names the command that it stands for. The
 //! help on the screen and the table in `docs/screen.md` are made from [`KEYMAP`].
 
+use super::copy::CopyForm;
 use super::layout::Pane;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -197,6 +198,8 @@ pub enum Action {
     Grow(i16, i16),
     /// One of [`super::arrange::PRESETS`].
     Preset(usize),
+    /// Copy what is selected.
+    Copy(CopyForm),
     /// Open the palette.
     OpenPalette,
     /// Write the selected command into the command line.
@@ -324,6 +327,16 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ch('1')], When::Panes, Action::Preset(0), "panes as they come", ""),
     act(&[ch('2')], When::Panes, Action::Preset(1), "panes with much text", ""),
     act(&[ch('3')], When::Panes, Action::Preset(2), "panes with much on the right", ""),
+    act(&[ch('y')], When::Panes, Action::Copy(CopyForm::Text), "copy the selection in words", ""),
+    act(&[ch('Y')], When::Panes, Action::Copy(CopyForm::Hex), "copy it as hex", ""),
+    act(&[ctrl('y')], When::Panes, Action::Copy(CopyForm::Json), "copy it as JSON", ""),
+    act(
+        &[ctrl('s')],
+        When::Panes,
+        Action::Copy(CopyForm::Script),
+        "copy it as a line of a script",
+        "",
+    ),
     act(
         &[ch('/')],
         When::Panes,

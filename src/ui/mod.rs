@@ -9,6 +9,7 @@
 pub mod arrange;
 pub mod colour;
 pub mod config;
+pub mod copy;
 pub mod folding;
 pub mod highlight;
 pub mod keymap;

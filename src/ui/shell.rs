@@ -7,6 +7,7 @@
 
 use super::arrange::Arrangement;
 use super::config::Config;
+use super::copy::osc52;
 use super::model::{Model, Title};
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
@@ -28,7 +29,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal, Stdout};
+use std::io::{self, IsTerminal, Stdout, Write};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -227,6 +228,12 @@ impl Shell {
                 }
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
+                Effect::Copy(text) => {
+                    let tmux = std::env::var_os("TMUX").is_some_and(|v| !v.is_empty());
+                    let mut out = io::stdout();
+                    out.write_all(osc52(&text, tmux).as_bytes())?;
+                    out.flush()?;
+                }
             }
         }
         Ok(true)

@@ -1,6 +1,7 @@
 //! Messages to the model. Pure: what has to be done outside comes back as effects.
 
 use super::arrange::{self, Edge};
+use super::copy::CopyForm;
 use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
@@ -33,6 +34,8 @@ pub enum Effect {
     Run(Command),
     /// Leave.
     Quit,
+    /// Hand a text to the clipboard of the terminal.
+    Copy(String),
     /// Stop the process until it is continued.
     Suspend,
     /// Draw everything anew.
@@ -83,7 +86,7 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
                     !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
             }
             Effect::Quit => goes_on = false,
-            Effect::Suspend | Effect::Redraw => {}
+            Effect::Copy(_) | Effect::Suspend | Effect::Redraw => {}
         }
     }
     goes_on
@@ -221,6 +224,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Zoom => model.arrangement.zoom = !model.arrangement.zoom,
         Action::Grow(w, h) => grow(model, w, h),
         Action::Preset(i) => preset(model, i),
+        Action::Copy(form) => return copy(model, form),
         Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
         Action::WriteChosen => write_chosen(model),
         Action::Close => {
@@ -370,6 +374,17 @@ fn columns(model: &mut Model, n: i64) {
     }
     let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
     model.select_slot(Some(dir), model.selection.slot);
+}
+
+/// Copies what is selected, and says how much that was.
+fn copy(model: &mut Model, form: CopyForm) -> Vec<Effect> {
+    let Some(text) = model.copied(form) else {
+        let text = format!("what is selected here is not copied as {}", form.name());
+        model.say(text, Some(Severity::Note));
+        return Vec::new();
+    };
+    model.say(format!("copied as {}: {text}", form.name()), None);
+    vec![Effect::Copy(text)]
 }
 
 /// Does what the selected entry of the palette says.
