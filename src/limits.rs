@@ -151,3 +151,18 @@ pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.
 pub const MAX_PROPERTY_SECONDS: u64 = 60;
+
+/// Slots that `find` keeps.
+pub const MAX_FOUND: usize = 1 << 20;
+
+/// Lines of the command line that are kept.
+pub const MAX_HISTORY: usize = 1000;
+
+/// Bytes of a configuration file.
+pub const MAX_CONFIG_BYTES: u64 = 1 << 18;
+
+/// Keys that a configuration may set.
+pub const MAX_CONFIG_KEYS: usize = 512;
+
+/// Columns, and rows, of a picture of the screen.
+pub const MAX_PICTURE_SIDE: u16 = 500;

@@ -145,3 +145,10 @@ fn checks_are_those_that_run() {
 fn commands_are_those_of_the_table() {
     check("commands.md", &[("commands", dmadbg::script::help::markdown())]);
 }
+
+#[test]
+fn settings_are_those_of_the_table() {
+    let parts =
+        [("settings", dmadbg::ui::config::markdown()), ("vi", dmadbg::ui::keymap::vi_markdown())];
+    check("config.md", &parts);
+}

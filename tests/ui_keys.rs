@@ -445,3 +445,192 @@ fn the_screen_goes_to_the_queue_that_something_happened_to() {
     keys(&mut m, "D");
     assert_eq!(shown(&m), "e128.q1");
 }
+
+#[test]
+fn a_search_goes_from_match_to_match_round_the_ring() {
+    let mut m = model(wrap64(), "x", (120, 36));
+    keys(&mut m, "G/length == 4<Enter>");
+    let first = (m.selection.dir, m.selection.slot);
+    let all = dmadbg::engine::session::Session::found(
+        &m.session,
+        None,
+        &match seams::parse("find length == 4").unwrap() {
+            dmadbg::engine::command::Command::Find { expr, .. } => expr,
+            other => panic!("{other:?}"),
+        },
+        &mut |_| std::ops::ControlFlow::Continue(()),
+    )
+    .unwrap();
+    let n = all.slots.len();
+    assert!(n > 4 && all.slots.contains(&first), "{first:?} {all:?}");
+    // Going on as often as there are matches comes round to the first, having been at each.
+    let mut seen = Vec::new();
+    for _ in 0..n {
+        keys(&mut m, "m");
+        seen.push((m.selection.dir, m.selection.slot));
+    }
+    assert_eq!(seen.last(), Some(&first));
+    seen.sort_unstable();
+    let mut want = all.slots.clone();
+    want.sort_unstable();
+    assert_eq!(seen, want);
+    keys(&mut m, "mM");
+    assert_eq!((m.selection.dir, m.selection.slot), first);
+    assert!(m.said.as_ref().unwrap().text.contains(&format!("of {n}")));
+}
+
+#[test]
+fn only_what_was_found_is_shown_on_demand() {
+    let mut m = model(wrap64(), "x", (120, 36));
+    keys(&mut m, "G/length == 4<Enter>x");
+    let shown = text(&draw(&m));
+    assert!(shown.contains("not found"), "{shown}");
+    assert!(!shown.contains("64 KiB"), "{shown}");
+    keys(&mut m, "x");
+    assert!(text(&draw(&m)).contains("64 KiB"));
+    // Without a search the keys say so.
+    let mut m = model(one_copy(), "x", (120, 36));
+    for key in ["m", "M", "x"] {
+        keys(&mut m, key);
+        assert!(m.said.as_ref().unwrap().text.contains("nothing is searched for"), "{key}");
+    }
+    keys(&mut m, "/lenth > 4<Enter>");
+    assert!(text(&draw(&m)).contains("S005"));
+}
+
+#[test]
+fn the_palette_does_what_the_key_or_command_does() {
+    let mut by_key = model(wrap64(), "x", (120, 36));
+    let mut chosen = by_key.clone();
+    keys(&mut by_key, "dsz");
+    keys(&mut chosen, "^pdoorbell<Enter>^pby N units<Enter>^pfold equal<Enter>");
+    assert_eq!(by_key.session.machine().digest(), chosen.session.machine().digest());
+    assert_eq!(by_key.fold, chosen.fold);
+    assert!(chosen.palette.is_none());
+    keys(&mut chosen, "^pdoorbell<Tab>");
+    assert_eq!(chosen.line.as_ref().map(|l| l.input.value()), Some("doorbell "));
+    keys(&mut chosen, "<Esc>^puntil<Enter>event == 99<Enter>");
+    assert_eq!(chosen.session.position(), 99);
+    keys(&mut chosen, "^pzzz<Enter>^p<Bs>");
+    assert!(chosen.palette.is_none());
+}
+
+#[test]
+fn a_user_s_own_keys_and_the_keymap_vi_hold() {
+    let config =
+        dmadbg::ui::Config::parse("keymap = \"vi\"\nfold = false\n[keys]\nX = \"goto 41\"\n");
+    let mut m = model(wrap64(), "x", (120, 36));
+    m.configure(&config.unwrap());
+    assert!(!m.fold);
+    keys(&mut m, "X");
+    assert_eq!(m.session.position(), 41);
+    let before = m.selection.slot;
+    keys(&mut m, "^d");
+    assert!(m.selection.slot > before + 2, "half a page down");
+    keys(&mut m, ":X");
+    assert_eq!(m.line.as_ref().map(|l| l.input.value()), Some("X"), "a letter in the line");
+}
+
+fn press(m: &mut dmadbg::ui::Model, kind: MouseEventKind, (column, row): (u16, u16)) {
+    update_all(m, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+#[test]
+fn a_border_follows_the_mouse_as_far_as_it_goes() {
+    use dmadbg::ui::arrange::Edge;
+    let button = MouseButton::Left;
+    for (w, h) in [(120, 36), (160, 45), (200, 60)] {
+        for edge in
+            [Edge::Side, Edge::Inspector, Edge::Rings, Edge::Marker, Edge::Memory, Edge::Checks]
+        {
+            let mut m = model(wrap64(), "x", (w, h));
+            let of = |m: &dmadbg::ui::Model| {
+                *m.derived.areas.borders.iter().find(|b| b.edge == edge).unwrap()
+            };
+            let b = of(&m);
+            let from = (b.area.x, b.area.y);
+            press(&mut m, MouseEventKind::Down(button), from);
+            let to = if b.level { (from.0, from.1 - 2) } else { (from.0 - 3, from.1) };
+            press(&mut m, MouseEventKind::Drag(button), to);
+            let moved = of(&m);
+            assert_eq!((moved.area.x, moved.area.y), to, "{edge:?} at {w}x{h}");
+            // Off the screen and back: nothing was gathered beyond the bound.
+            press(&mut m, MouseEventKind::Drag(button), (0, 0));
+            press(&mut m, MouseEventKind::Drag(button), from);
+            press(&mut m, MouseEventKind::Up(button), from);
+            assert_eq!(of(&m).area, b.area, "{edge:?}");
+            press(&mut m, MouseEventKind::Drag(button), to);
+            assert_eq!(of(&m).area, b.area, "the button is up");
+        }
+    }
+}
+
+#[test]
+fn keys_arrange_the_panes() {
+    let mut m = model(wrap64(), "x", (160, 45));
+    let width = |m: &dmadbg::ui::Model| m.derived.areas.pane(Pane::Tx).unwrap().width;
+    let before = width(&m);
+    let wider = KeyEvent::new(KeyCode::Right, KeyModifiers::CONTROL);
+    update_all(&mut m, Message::Key(wider));
+    assert_eq!(width(&m), before + 2);
+    for _ in 0..200 {
+        update_all(&mut m, Message::Key(wider));
+    }
+    let widest = width(&m);
+    update_all(&mut m, Message::Key(KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL)));
+    assert_eq!(width(&m), widest - 2, "what goes no farther does not count");
+    keys(&mut m, "1");
+    assert_eq!(width(&m), before);
+    keys(&mut m, "Z");
+    assert_eq!(m.derived.areas.panes.len(), 1);
+    keys(&mut m, "Z");
+    assert!(m.derived.areas.panes.len() > 1);
+}
+
+/// What a key hands to the clipboard.
+fn copied(m: &mut dmadbg::ui::Model, key: (KeyCode, KeyModifiers)) -> Option<String> {
+    use dmadbg::ui::Effect;
+    let effects = dmadbg::ui::update::update(m, Message::Key(KeyEvent::new(key.0, key.1)));
+    effects.into_iter().find_map(|e| match e {
+        Effect::Copy(text) => Some(text),
+        _ => None,
+    })
+}
+
+#[test]
+fn what_is_selected_is_copied_in_four_forms() {
+    const TEXT: (KeyCode, KeyModifiers) = (KeyCode::Char('y'), KeyModifiers::NONE);
+    const HEX: (KeyCode, KeyModifiers) = (KeyCode::Char('Y'), KeyModifiers::NONE);
+    const JSON: (KeyCode, KeyModifiers) = (KeyCode::Char('y'), KeyModifiers::CONTROL);
+    const SCRIPT: (KeyCode, KeyModifiers) = (KeyCode::Char('s'), KeyModifiers::CONTROL);
+    let mut m = model(wrap64(), "x", (160, 45));
+    keys(&mut m, "d");
+    for pane in Pane::ALL {
+        m.focus = pane;
+        m.prepare();
+        let script = copied(&mut m, SCRIPT);
+        // A line of a script is one: it is read, and what it asserts holds.
+        if let Some(line) = &script {
+            let command = seams::parse(line).unwrap_or_else(|d| panic!("{line}: {}", d.message));
+            let mut s = m.session.clone();
+            assert!(s.execute(&command).is_ok(), "{pane:?}: {line}");
+        }
+        if let Some(json) = copied(&mut m, JSON) {
+            serde_json::from_str::<serde_json::Value>(&json).unwrap();
+        }
+        let text = copied(&mut m, TEXT);
+        assert!(pane == Pane::Checks || (text.is_some() && script.is_some()), "{pane:?}");
+        if let Some(hex) = copied(&mut m, HEX) {
+            assert!(hex.bytes().all(|b| b.is_ascii_hexdigit()), "{pane:?}: {hex}");
+        }
+    }
+    m.focus = Pane::Tx;
+    let hex = copied(&mut m, HEX).unwrap();
+    let (desc, _) = m.desc().unwrap();
+    let bytes: String = desc.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(hex, bytes);
+    // Where there is nothing it is said.
+    m.focus = Pane::Checks;
+    assert_eq!(copied(&mut m, HEX), None);
+    assert!(m.said.as_ref().unwrap().text.contains("not copied"));
+}

@@ -24,6 +24,8 @@ const MOMENTS: &[Moment] = &[
     ("command_error", "n:break tz[3]<Enter>", one_copy, "one_copy.bin"),
     ("answer", "G:info queue<Enter>", one_copy, "one_copy.bin"),
     ("edited", "f<Tab><Tab>:set tx[0].last = 0<Enter>", one_copy, "one_copy.bin"),
+    ("palette", "d^prev con", one_copy, "one_copy.bin"),
+    ("search", "G/length == 4<Enter>x", wrap64, "wrap64.bin"),
     ("inspect", "n<Tab><Tab><Left><Left><Left><Left><Left><Left>", one_copy, "one_copy.bin"),
 ];
 
@@ -53,6 +55,24 @@ fn the_screen_without_colours_and_in_ascii() {
     let shown = text(&draw(&m));
     assert!(shown.is_ascii(), "{shown}");
     insta::assert_snapshot!("ascii_120x36", shown);
+}
+
+#[test]
+fn the_screen_in_every_theme_and_depth() {
+    use dmadbg::ui::theme::{Depth, Palette};
+    for palette in [Palette::Light, Palette::Contrast] {
+        for size in SIZES {
+            let mut m = at(size, &MOMENTS[1]);
+            m.theme.palette = palette;
+            let name = format!("{}_{}x{}", palette.name(), size.0, size.1);
+            insta::assert_snapshot!(name, styled(&draw(&m)));
+        }
+    }
+    for depth in [Depth::Basic, Depth::True] {
+        let mut m = at((120, 36), &MOMENTS[1]);
+        m.theme.depth = depth;
+        insta::assert_snapshot!(format!("depth_{}_120x36", depth.name()), styled(&draw(&m)));
+    }
 }
 
 #[test]

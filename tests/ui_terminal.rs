@@ -24,6 +24,8 @@ struct Terminal {
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
     seen: Arc<Mutex<(vt100::Parser, Vec<u8>)>>,
+    /// What the program keeps, and reads, of a user: nobody else's.
+    _home: tempfile::TempDir,
 }
 
 impl Terminal {
@@ -46,6 +48,10 @@ impl Terminal {
         command.env("LC_ALL", "C.UTF-8");
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");
+        let home = tempfile::tempdir().unwrap();
+        for folder in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+            command.env(folder, home.path());
+        }
         for (name, value) in env {
             command.env(name, value);
         }
@@ -62,7 +68,7 @@ impl Terminal {
             }
         });
         let writer = pair.master.take_writer().unwrap();
-        Terminal { master: pair.master, writer, child, seen }
+        Terminal { master: pair.master, writer, child, seen, _home: home }
     }
 
     fn screen(&self) -> String {
@@ -274,4 +280,77 @@ fn without_a_terminal_it_is_refused_with_advice() {
     let text = String::from_utf8_lossy(&out.stderr);
     assert!(text.contains("S011") && text.contains("run"), "{text}");
     assert!(out.stdout.is_empty());
+}
+
+#[test]
+fn lines_and_the_arrangement_are_found_again_the_next_time() {
+    let home = tempfile::tempdir().unwrap();
+    let state = home.path().to_str().unwrap();
+    let env = [("XDG_STATE_HOME", state)];
+    let mut t = Terminal::open_with(160, 45, &env);
+    t.keys(":step 3\r");
+    t.wait("a step", || t.position() > 0);
+    let narrow = t.screen();
+    // Ctrl-Right makes the ring wider.
+    t.keys("\x1b[1;5C\x1b[1;5C\x1b[1;5C");
+    t.wait("a wider pane", || t.screen() != narrow);
+    let wide = t.screen().lines().nth(2).unwrap().to_owned();
+    t.keys("q");
+    t.end();
+    let mut t = Terminal::open_with(160, 45, &env);
+    let column = |line: &str| line.find(" RX ");
+    assert_eq!(column(t.screen().lines().nth(2).unwrap()), column(&wide));
+    t.keys(":\x1b[A");
+    t.wait_for(": step 3");
+    t.keys("\x1b");
+    t.wait_gone(": step 3");
+    t.keys("q");
+    t.end();
+    // Asked not to, it does not look.
+    let args = ["sample-programs/wrap.dma", "--no-init"];
+    let mut t = Terminal::start(160, 45, &env, &args);
+    t.wait_for("event 0 of ");
+    assert_ne!(column(t.screen().lines().nth(2).unwrap()), column(&wide));
+    t.keys("q");
+    t.end();
+}
+
+#[test]
+fn settings_hold_on_the_screen_and_wrong_ones_keep_it_shut() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().to_str().unwrap();
+    std::fs::create_dir(home.path().join("dmadbg")).unwrap();
+    let file = home.path().join("dmadbg/config.toml");
+    std::fs::write(&file, "glyphs = \"ascii\"\n[keys]\nX = \"goto 41\"\n").unwrap();
+    let env = [("XDG_CONFIG_HOME", config)];
+    let mut t = Terminal::open_with(160, 45, &env);
+    t.keys("X");
+    t.wait("the user's key", || t.position() == 41);
+    assert!(t.screen().is_ascii(), "{}", t.screen());
+    t.keys("q");
+    t.end();
+    std::fs::write(&file, "glyphs = \"asci\"\n").unwrap();
+    let mut t = Terminal::start(160, 45, &env, ARGS);
+    t.wait_for("S030");
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(s) = t.child.try_wait().unwrap() {
+            break s;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    };
+    assert_eq!(status.exit_code(), 2);
+}
+
+#[test]
+fn a_copy_reaches_the_terminal_s_clipboard() {
+    let mut t = Terminal::open_with(160, 45, &[("TMUX", "")]);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    t.keys("Y");
+    t.wait_for("copied as hex");
+    let raw = t.raw();
+    assert!(raw.windows(7).any(|w| w == b"\x1b]52;c;"), "no OSC 52");
+    t.keys("q");
+    t.end();
 }

@@ -4,6 +4,7 @@
 
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
+use crate::limits::MAX_PICTURE_SIDE;
 use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
@@ -77,6 +78,10 @@ pub enum Cmd {
     Shrink(ShrinkArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
+    /// Draw the screen to a file, without a terminal.
+    Render(RenderArgs),
+    /// Print the effective configuration, and where it is read from.
+    Config(ConfigArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Print the manual page.
@@ -403,6 +408,70 @@ pub struct ExplainArgs {
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
+}
+
+/// `render`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// Files to open.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// Columns and rows of the screen.
+    #[arg(long, value_name = "WxH", default_value = "160x45", value_parser = size)]
+    pub size: (u16, u16),
+    /// Commands to execute first, as on the screen's command line.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Keys to press then: characters, and names in angle brackets, such as `dd<Tab>`.
+    #[arg(long, value_name = "KEYS", value_parser = keys)]
+    pub keys: Option<Keys>,
+    /// The form [default: by the ending of the output's name, else text].
+    #[arg(long, value_name = "svg|ansi|text")]
+    pub to: Option<String>,
+    /// Colours: dark, light, contrast, none.
+    #[arg(long, value_name = "NAME", default_value = "dark")]
+    pub theme: String,
+    /// Only ASCII glyphs.
+    #[arg(long)]
+    pub ascii: bool,
+    /// Where the picture is written; standard output by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// When to use colour in what is said about errors.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// `config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// Read this file instead of the user's own.
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// When to use colour in what is said about errors.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// Keys to press.
+#[derive(Debug, Clone)]
+pub struct Keys(pub Vec<crossterm::event::KeyEvent>);
+
+fn keys(text: &str) -> Result<Keys, String> {
+    crate::ui::keymap::parse_keys(text).map(Keys)
+}
+
+/// A size of the screen.
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let part = |t: &str| t.parse().ok().filter(|n| (1..=MAX_PICTURE_SIDE).contains(n));
+    let both = text.split_once('x').and_then(|(w, h)| Some((part(w)?, part(h)?)));
+    both.ok_or_else(|| format!("a size is WxH, such as 160x45, at most {MAX_PICTURE_SIDE} each"))
 }
 
 /// `completions`.

@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod check;
+pub mod config;
 pub mod convert;
 pub mod decode;
 pub mod encode;
@@ -16,10 +17,12 @@ pub mod inputs;
 pub mod lower;
 pub mod numbers;
 pub mod out;
-pub mod rows;
+pub mod render;
+pub use crate::udma::rows;
 pub mod run;
 pub mod shell;
 pub mod shrink;
+mod state;
 mod texts;
 pub mod words;
 
@@ -30,10 +33,11 @@ use crate::diag::Report;
 use crate::engine::session::Session;
 use crate::script::runner::{self, End};
 use crate::ui::{self, Options, ScreenError, Title};
-use args::{Cmd, Format, OpenArgs, OutOpts, When};
+use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
 use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use texts::WithTexts;
 
@@ -90,6 +94,8 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
+        Some(Cmd::Render(a)) => text(a.color),
+        Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
 }
@@ -116,43 +122,59 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
+        Cmd::Render(a) => render::run(a, out),
+        Cmd::Config(a) => config::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }
 }
 
-/// Opens the screen on a program.
-fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
-    ui::check_terminal().map_err(Report::from)?;
-    let mut lines = run::init_lines(args.no_init)?;
-    if let Some(path) = &args.script {
-        lines.extend(run::script_lines(path)?);
-    }
-    let options = args.module.options()?;
-    let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
+/// What the screen shows of files: a session at its start, and what was found on the way.
+///
+/// # Errors
+/// [`Failure`] where the files cannot be read as what they are.
+pub fn browse(
+    files: &[PathBuf],
+    rings: &RingOpts,
+    module: &ModuleOpts,
+) -> Result<(Session, Title), Failure> {
+    let options = module.options()?;
+    let loaded = inputs::load(files, rings, &options, Depth::Program)?;
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
-        let opts = inputs::load_options(&args.rings, &options, Depth::Browse);
+        let opts = inputs::load_options(rings, &options, Depth::Browse);
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
-    let program = loaded.program.clone().unwrap_or_else(browse);
-    let mut session = Session::new(program);
+    let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
     let mut title = Title { file: loaded.name, notes: loaded.report.items };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
+    Ok((session, title))
+}
+
+/// Opens the screen on a program.
+fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
+    ui::check_terminal().map_err(Report::from)?;
+    let config = config::load(args.no_init)?;
+    let mut lines = run::init_lines(args.no_init)?;
+    if let Some(path) = &args.script {
+        lines.extend(run::script_lines(path)?);
+    }
+    let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
     if let End::Failed(d) | End::Wrong(d) =
         runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
     {
         title.notes.push(*d);
     }
-    let mut options = Options::from_env();
+    let mut options = Options::new(config);
     match args.color {
         When::Auto => {}
         When::Always => options.theme = options.theme.coloured(true),
         When::Never => options.theme = options.theme.coloured(false),
     }
-    match ui::run(session, title, options) {
+    options.kept = state::load(args.no_init);
+    match ui::run(session, title, options, state::keep) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),

@@ -236,7 +236,5 @@ pub fn init_lines(skip: bool) -> Result<Vec<Line>, Report> {
 }
 
 fn init_file() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(config.join("dmadbg").join("init.dbg"))
+    Some(super::config::folder()?.join("init.dbg"))
 }

@@ -1543,6 +1543,13 @@ pub static CODES: &[CodeInfo] = &[
         "A file of that name is there, a module whose run was edited, or a program that the form cannot hold.",
         "`save! FILE` writes over a file; see the message for the rest.",
     ),
+    code(
+        ("S030", Error),
+        "configuration",
+        "The configuration file is no TOML, sets something that there is not, or sets it to a value that it does not take.",
+        "A typing error, or a file of another version.",
+        "`dmadbg config` prints every setting with what it takes; `docs/config.md` explains them.",
+    ),
 ];
 
 #[cfg(test)]

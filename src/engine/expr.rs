@@ -143,6 +143,8 @@ pub enum Expr {
         /// `len_ctrl`, `dmb`; empty for the slot itself.
         path: Vec<String>,
     },
+    /// `length`, `len_ctrl.dmb`, `index`: of the slot that `find` asks about.
+    Here(Vec<String>),
     /// `q0.free`, `q0.tx.head`: a property of a queue or of one of its rings.
     Queue {
         /// Queue.
@@ -218,6 +220,9 @@ pub const SLOT_PROPERTIES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The number of the slot that `find` asks about.
+pub const INDEX: &str = "index";
+
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
@@ -239,6 +244,7 @@ impl Expr {
                 write!(f, "{queue}{}{dir}[{index}]", dot(queue))?;
                 path(f, names)
             }
+            Expr::Here(names) => f.write_str(&names.join(".")),
             Expr::Queue { queue, path: names } => {
                 let names = names.join(".");
                 write!(f, "{queue}{}{names}", if names.is_empty() { "" } else { dot(queue) })

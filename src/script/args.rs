@@ -1,7 +1,7 @@
 //! The arguments of one command as they are taken from its line, and the kinds that several
 //! verbs share: words of a list, places, queues (`docs/commands.md`, "Places").
 
-use super::expr::{dir, expr, leftover, queue};
+use super::expr::{dir, expr, leftover, queue, slot_expr};
 use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
 use crate::diag::Diagnostic;
 use crate::engine::command::{CommandSpec, InjectAt, Loc, Subject, nearest};
@@ -127,6 +127,15 @@ impl<'a> Args<'a> {
             return Err(self.missing("an expression"));
         }
         self.take(expr)
+    }
+
+    /// An expression about a slot, that ends the line.
+    pub fn slot_expr(&mut self) -> Result<Expr, Fault> {
+        if self.at_end() {
+            return Err(self.missing("an expression"));
+        }
+        let e = self.take(slot_expr)?;
+        leftover(self.rest).map_or(Ok(e), Err)
     }
 
     /// An expression that ends the line.

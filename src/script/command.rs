@@ -40,6 +40,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("disable", |a| Ok(Command::Enable(numbers(a), false))),
     ("print", print),
     ("x", examine),
+    ("find", find_slots),
     ("where", |_| Ok(Command::Where)),
     ("info", info),
     ("explain", explain),
@@ -381,6 +382,15 @@ fn pass(a: &mut Args<'_>) -> Result<Command, Fault> {
             Pass::Diff(Some((from, stages[a.choose(WHAT, &names)?])))
         }
     }))
+}
+
+fn find_slots(a: &mut Args<'_>) -> Result<Command, Fault> {
+    // `tx` and `rx` alone are the ring; before a bracket or a point they begin an expression.
+    let dir = Dir::BOTH.into_iter().find(|d| a.peek() == d.name());
+    if dir.is_some() {
+        a.word();
+    }
+    Ok(Command::Find { dir, expr: a.slot_expr()? })
 }
 
 fn list(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -4,7 +4,7 @@
 
 use super::args::place_words;
 use super::command::END_MARK;
-use super::expr::{plain_names, queue, queue_names, slot_names};
+use super::expr::{here_names, plain_names, queue, queue_names, slot_names};
 use super::lex::{is_name, skip, without_comment};
 use crate::engine::command::{Arg, COMMANDS, CommandSpec, find};
 use crate::engine::program::QueueId;
@@ -115,6 +115,15 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
                 out.add(names.queues.iter().map(|q| format!("{q}.")), word);
             }
             Arg::Expr => return expression(rest, end, names),
+            Arg::Field => {
+                let mut all = expression(rest, end, names);
+                let part = rest.get(rest.len() - all.range.len()..).unwrap_or_default();
+                if dot_outside(chain(rest)).is_none() && !part.starts_with('$') {
+                    all.add(here_names().into_iter().map(str::to_owned), part);
+                }
+                all.candidates.extend(out.candidates);
+                return all;
+            }
             Arg::Number | Arg::Text => {}
         }
     }
@@ -133,13 +142,17 @@ fn kinds(spec: &CommandSpec, before: &[&str]) -> Vec<Arg> {
     if all.contains(&Arg::Number) {
         return all.to_vec();
     }
+    // The ring of a question may be left out.
+    if all.contains(&Arg::Field) && before.is_empty() {
+        return all.to_vec();
+    }
     // A condition goes on until another option begins.
     if all.contains(&Arg::Loc) && before.contains(&"if") {
         return vec![Arg::Expr];
     }
     match (all.get(before.len()), all.last()) {
         (Some(arg), _) => vec![*arg],
-        (None, Some(last @ (Arg::Expr | Arg::Words(_)))) => vec![*last],
+        (None, Some(last @ (Arg::Expr | Arg::Field | Arg::Words(_)))) => vec![*last],
         _ => Vec::new(),
     }
 }

@@ -9,7 +9,8 @@
 use super::lex::{Fault, Res, fault_of, is_name, name, number, shown, skip, stop};
 use crate::diag::Diagnostic;
 use crate::engine::expr::{
-    BinOp, Expr, PROPERTIES, QUEUE_PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
+    BinOp, Expr, INDEX, PROPERTIES, QUEUE_PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES,
+    UnOp,
 };
 use crate::engine::program::QueueId;
 use crate::limits::MAX_EXPR_DEPTH;
@@ -57,9 +58,17 @@ pub(super) fn expr(input: &str) -> Res<'_, Expr> {
     binary(input, Depth::default(), 0).map(|(rest, tree)| (rest, tree.expr))
 }
 
+/// An expression in which bare names are words and fields of a slot.
+pub(super) fn slot_expr(input: &str) -> Res<'_, Expr> {
+    let depth = Depth { here: true, ..Depth::default() };
+    binary(input, depth, 0).map(|(rest, tree)| (rest, tree.expr))
+}
+
 /// How deep a part lies.
 #[derive(Debug, Clone, Copy, Default)]
 struct Depth {
+    /// Bare names are those of a slot.
+    here: bool,
     /// Operators and brackets of memory or slots above it.
     tree: usize,
     /// Brackets and unary operators around it.
@@ -212,6 +221,11 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
             }
         };
     }
+    if depth.here
+        && let Some(found) = here(input)?
+    {
+        return Ok(found);
+    }
     let has = |table: &[(&str, &str)]| table.iter().any(|p| p.0 == word);
     let queue = QueueRef::Selected;
     match () {
@@ -245,6 +259,40 @@ fn register_at(input: &str, depth: Depth, queue: QueueRef) -> Res<'_, Tree> {
     let (rest, tree) = index(input, depth)?;
     let (height, offset) = (tree.height + 1, Box::new(tree.expr));
     Ok((rest, Tree { expr: Expr::Reg { queue, offset }, height }))
+}
+
+/// A word or field of the slot that is asked about, if the name is one of either ring.
+fn here(input: &str) -> Result<Option<(&str, Tree)>, nom::Err<Fault>> {
+    let (rest, word) = name(input)?;
+    let known = |first: Option<&str>, name: &str| {
+        Dir::BOTH.into_iter().any(|d| slot_names(d, first).contains(&name))
+    };
+    if word == INDEX {
+        return Ok(Some((rest, Tree::leaf(Expr::Here(vec![word.to_owned()])))));
+    }
+    if !known(None, word) {
+        return Ok(None);
+    }
+    let (rest, path) = path(rest)?;
+    let mut names = vec![word.to_owned()];
+    for (at, part) in path {
+        if names.len() > 1 || !known(Some(word), part) {
+            let text = format!("`{word}` has no `{part}`");
+            let all = Dir::BOTH.into_iter().flat_map(|d| slot_names(d, Some(word)));
+            return stop(Fault::new("S005", at, text).near(part, all));
+        }
+        names.push(part.to_owned());
+    }
+    Ok(Some((rest, Tree::leaf(Expr::Here(names)))))
+}
+
+/// Every bare name of a slot, of both rings.
+pub(super) fn here_names() -> Vec<&'static str> {
+    let mut out: Vec<&str> = Dir::BOTH.into_iter().flat_map(|d| slot_names(d, None)).collect();
+    out.push(INDEX);
+    out.sort_unstable();
+    out.dedup();
+    out
 }
 
 /// The width of `mem8` and its kin, in bytes.

@@ -75,6 +75,8 @@ pub fn print(command: &Command) -> String {
         Command::Pass(Pass::Set(name, value)) => format!("pass set {name} {value}"),
         Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
         Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
+        Command::Find { dir: None, expr } => format!("find {expr}"),
+        Command::Find { dir: Some(dir), expr } => format!("find {dir} {expr}"),
         Command::List(None) => "list".to_owned(),
         Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),

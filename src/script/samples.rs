@@ -67,6 +67,13 @@ fn queue_path(plain: bool) -> impl Strategy<Value = Vec<String>> {
     prop_oneof![own, ring]
 }
 
+/// An expression about a slot.
+fn slot_question() -> impl Strategy<Value = Expr> {
+    let field = select(super::expr::here_names()).prop_map(|n| Expr::Here(vec![n.to_owned()]));
+    (field, num(), select(BinOp::TABLE.iter().map(|r| r.1).collect::<Vec<_>>()))
+        .prop_map(|(field, n, op)| Expr::Binary(op, Box::new(field), Box::new(Expr::Num(n))))
+}
+
 /// Any expression that text can mean.
 pub(super) fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
@@ -175,6 +182,7 @@ fn looks() -> impl Strategy<Value = Command> {
         subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
         pass().prop_map(Command::Pass),
+        (option::of(dir()), slot_question()).prop_map(|(dir, expr)| Command::Find { dir, expr }),
         option::of(num()).prop_map(Command::List),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),

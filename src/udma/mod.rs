@@ -21,6 +21,7 @@ pub mod profile;
 pub mod queue_init;
 pub mod reg;
 pub mod ring;
+pub mod rows;
 pub mod template;
 
 pub use arch::Generation;

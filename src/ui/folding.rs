@@ -43,6 +43,8 @@ pub enum RingLine {
     Slot(u64),
     /// Equal slots of no interest.
     Fold(Fold),
+    /// Slots from the first on, so many, that a search did not find.
+    Hidden(u64, u64),
 }
 
 impl RingLine {
@@ -50,6 +52,7 @@ impl RingLine {
         match self {
             RingLine::Slot(s) => s + 1,
             RingLine::Fold(f) => f.first + f.count,
+            RingLine::Hidden(first, count) => first + count,
         }
     }
 }
@@ -97,6 +100,13 @@ impl Model {
 
     /// The line that begins with a slot.
     fn line_from(&self, slot: u64) -> RingLine {
+        if let Some(s) = self.search.as_ref().filter(|s| s.only)
+            && self.hidden(slot)
+        {
+            let selected = Some(self.selection.slot).filter(|s| *s > slot);
+            let next = s.from(slot).into_iter().chain(selected).min();
+            return RingLine::Hidden(slot, next.unwrap_or(self.slots()) - slot);
+        }
         let Some(alike) = self.dull(slot) else { return RingLine::Slot(slot) };
         let mut count = 1;
         while count < MAX_FOLD && self.dull(slot + count) == Some(alike) {
@@ -117,7 +127,11 @@ impl Model {
                 break;
             }
             let mut n = 1;
-            if let Some(kind) = self.dull(at - 1) {
+            if self.hidden(at - 1) {
+                let found = self.search.as_ref().and_then(|s| s.up_to(at - 1));
+                let selected = Some(self.selection.slot).filter(|s| *s < at);
+                n = at - found.into_iter().chain(selected).max().map_or(0, |s| s + 1);
+            } else if let Some(kind) = self.dull(at - 1) {
                 while n < MAX_FOLD && n < at && self.dull(at - 1 - n) == Some(kind) {
                     n += 1;
                 }
@@ -130,9 +144,16 @@ impl Model {
         at
     }
 
+    /// Whether only what was found is shown and this slot was not.
+    fn hidden(&self, slot: u64) -> bool {
+        let only = self.search.as_ref().filter(|s| s.only);
+        only.is_some_and(|s| !s.has(slot) && slot != self.selection.slot)
+    }
+
     /// What a slot is like where nothing about it is worth a line.
     fn dull(&self, slot: u64) -> Option<Alike> {
-        if !self.fold || slot == self.selection.slot || slot >= self.slots() {
+        let found = |s: u64| self.search.as_ref().is_some_and(|x| x.only && x.has(s));
+        if !self.fold || slot == self.selection.slot || slot >= self.slots() || found(slot) {
             return None;
         }
         let one = |dir| match self.slot(dir, slot) {

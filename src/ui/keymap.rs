@@ -3,6 +3,7 @@
 //! A key that moves in time or looks at something names the command that it stands for. The
 //! help on the screen and the table in `docs/screen.md` are made from [`KEYMAP`].
 
+use super::copy::CopyForm;
 use super::layout::Pane;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -21,6 +22,10 @@ const fn ch(c: char) -> Key {
 
 const fn ctrl(c: char) -> Key {
     Key { code: KeyCode::Char(c), ctrl: true }
+}
+
+const fn ctrl_key(code: KeyCode) -> Key {
+    Key { code, ctrl: true }
 }
 
 const fn key(code: KeyCode) -> Key {
@@ -48,6 +53,72 @@ impl Key {
     }
 }
 
+/// Longest name of a key.
+const LONGEST_NAME: usize = 16;
+
+/// Reads keys as they would be pressed: a character is itself, `<Name>` is a key by the name that
+/// the help gives it, such as `<Tab>` or `<Ctrl-p>`; `<` itself is `<Less>`.
+///
+/// # Errors
+/// What is no name of a key.
+pub fn parse_keys(text: &str) -> Result<Vec<KeyEvent>, String> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let (key, n) = match rest.strip_prefix('<') {
+            None => (ch(c), c.len_utf8()),
+            Some(named) => {
+                let end = named.find('>').filter(|n| *n <= LONGEST_NAME);
+                let name = end.and_then(|n| named.get(..n)).unwrap_or(named);
+                let known = by_name(name).filter(|_| end.is_some());
+                let clipped: String = name.chars().take(LONGEST_NAME).collect();
+                (
+                    known
+                        .ok_or_else(|| format!("`<{clipped}` is no key; `<` itself is `<Less>`"))?,
+                    name.len() + 2,
+                )
+            }
+        };
+        let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+        out.push(KeyEvent::new(key.code, modifiers));
+        rest = rest.get(n..).unwrap_or_default();
+    }
+    Ok(out)
+}
+
+/// A key by its name.
+fn by_name(name: &str) -> Option<Key> {
+    if let Some(base) = name.strip_prefix("Ctrl-") {
+        return Some(Key { ctrl: true, ..by_name(base)? });
+    }
+    const NAMED: [KeyCode; 15] = [
+        KeyCode::Char(' '),
+        KeyCode::BackTab,
+        KeyCode::Tab,
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::Home,
+        KeyCode::End,
+    ];
+    let mut letters = name.chars();
+    match (letters.next(), letters.next()) {
+        (Some(c), None) => Some(ch(c)),
+        _ if name == "Less" => Some(ch('<')),
+        _ => NAMED.into_iter().map(key).find(|k| k.name() == name).or_else(|| {
+            let n = name.strip_prefix('F')?.parse().ok()?;
+            (1..=12).contains(&n).then(|| key(KeyCode::F(n)))
+        }),
+    }
+}
+
 /// Where a binding holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
@@ -63,6 +134,8 @@ pub enum When {
     Popup,
     /// In the command line.
     Line,
+    /// In the palette.
+    Palette,
 }
 
 impl When {
@@ -75,6 +148,7 @@ impl When {
             When::In(p) => p.name(),
             When::Popup => "popup",
             When::Line => "command line",
+            When::Palette => "palette",
         }
     }
 }
@@ -86,6 +160,8 @@ pub enum Action {
     Rows(i64),
     /// A page up (-1) or down (1).
     Page(i64),
+    /// Half a page up (-1) or down (1).
+    HalfPage(i64),
     /// To the first (-1) or last (1) line.
     Edge(i64),
     /// Left (-1) or right (1).
@@ -112,6 +188,24 @@ pub enum Action {
     NextPalette,
     /// Open the command line.
     OpenLine,
+    /// Open the command line with this in it.
+    WriteLine(&'static str),
+    /// To the next match (1) or the one before (-1).
+    Match(i64),
+    /// Show only what was found, or everything.
+    ToggleOnly,
+    /// The pane with the focus alone, or all.
+    Zoom,
+    /// Make the pane with the focus wider and taller by so many cells.
+    Grow(i16, i16),
+    /// One of [`super::arrange::PRESETS`].
+    Preset(usize),
+    /// Copy what is selected.
+    Copy(CopyForm),
+    /// Open the palette.
+    OpenPalette,
+    /// Write the selected command into the command line.
+    WriteChosen,
     /// Close what is open: popup, command line, the answer.
     Close,
     /// Execute the command line.
@@ -229,6 +323,41 @@ pub static KEYMAP: &[Binding] = &[
         "break",
     ),
     act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
+    act(&[ch('Z')], When::Panes, Action::Zoom, "this pane alone, or all", ""),
+    act(&[ctrl_key(KeyCode::Right)], When::Panes, Action::Grow(2, 0), "make the pane wider", ""),
+    act(&[ctrl_key(KeyCode::Left)], When::Panes, Action::Grow(-2, 0), "make it narrower", ""),
+    act(&[ctrl_key(KeyCode::Down)], When::Panes, Action::Grow(0, 1), "make it taller", ""),
+    act(&[ctrl_key(KeyCode::Up)], When::Panes, Action::Grow(0, -1), "make it lower", ""),
+    act(&[ch('1')], When::Panes, Action::Preset(0), "panes as they come", ""),
+    act(&[ch('2')], When::Panes, Action::Preset(1), "panes with much text", ""),
+    act(&[ch('3')], When::Panes, Action::Preset(2), "panes with much on the right", ""),
+    act(&[ch('y')], When::Panes, Action::Copy(CopyForm::Text), "copy the selection in words", ""),
+    act(&[ch('Y')], When::Panes, Action::Copy(CopyForm::Hex), "copy it as hex", ""),
+    act(&[ctrl('y')], When::Panes, Action::Copy(CopyForm::Json), "copy it as JSON", ""),
+    act(
+        &[ctrl('s')],
+        When::Panes,
+        Action::Copy(CopyForm::Script),
+        "copy it as a line of a script",
+        "",
+    ),
+    act(
+        &[ch('/')],
+        When::Panes,
+        Action::WriteLine("find "),
+        "search slots by an expression over their fields",
+        "find",
+    ),
+    act(&[ch('m')], When::Panes, Action::Match(1), "to the next match", ""),
+    act(&[ch('M')], When::Panes, Action::Match(-1), "to the match before", ""),
+    act(&[ch('x')], When::Panes, Action::ToggleOnly, "show only what was found, or all", ""),
+    act(
+        &[ctrl('p')],
+        When::Panes,
+        Action::OpenPalette,
+        "palette: search every command and key",
+        "",
+    ),
     act(&[key(KeyCode::Tab)], When::Panes, Action::Focus(1), "next pane", "pane"),
     act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
     act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
@@ -241,7 +370,7 @@ pub static KEYMAP: &[Binding] = &[
         "selection follows the newest event, or stays",
         "",
     ),
-    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, none", ""),
+    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, contrast, none", ""),
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
@@ -316,6 +445,44 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ctrl('w')], When::Line, Action::DeleteWord, "delete the word before the cursor", ""),
     act(&[ctrl('u')], When::Line, Action::DeleteToStart, "delete to the start", ""),
     act(&[ctrl('z')], When::Line, Action::Suspend, "suspend", ""),
+    act(ENTER, When::Palette, Action::Enter, "do the selected one", ""),
+    act(
+        &[key(KeyCode::Tab)],
+        When::Palette,
+        Action::WriteChosen,
+        "write it to the command line",
+        "",
+    ),
+    act(&[key(KeyCode::Esc), ctrl('c')], When::Palette, Action::Close, "close", ""),
+    act(&[key(KeyCode::Up), ctrl('p')], When::Palette, Action::Rows(-1), "up", ""),
+    act(&[key(KeyCode::Down), ctrl('n')], When::Palette, Action::Rows(1), "down", ""),
+    act(&[key(KeyCode::PageUp)], When::Palette, Action::Rows(-10), "ten up", ""),
+    act(&[key(KeyCode::PageDown)], When::Palette, Action::Rows(10), "ten down", ""),
+    act(
+        &[key(KeyCode::Backspace), ctrl('h')],
+        When::Palette,
+        Action::Backspace,
+        "delete before the cursor; where nothing is typed close",
+        "",
+    ),
+    act(&[key(KeyCode::Left), ctrl('b')], When::Palette, Action::Cursor(-1), "cursor left", ""),
+    act(&[key(KeyCode::Right), ctrl('f')], When::Palette, Action::Cursor(1), "cursor right", ""),
+    act(&[ctrl('w')], When::Palette, Action::DeleteWord, "delete the word before the cursor", ""),
+    act(&[ctrl('u')], When::Palette, Action::DeleteToStart, "delete to the start", ""),
+    act(&[ctrl('z')], When::Palette, Action::Suspend, "suspend", ""),
+];
+
+/// Rows that the keymap `vi` puts before the table.
+pub static VI: &[Binding] = &[
+    act(&[ctrl('d')], When::Panes, Action::HalfPage(1), "half a page down", ""),
+    act(&[ctrl('u')], When::Panes, Action::HalfPage(-1), "half a page up", ""),
+    act(&[ctrl('d')], When::Popup, Action::HalfPage(1), "half a page down", ""),
+    act(&[ctrl('u')], When::Popup, Action::HalfPage(-1), "half a page up", ""),
+    act(&[ch('H')], When::Panes, Action::Edge(-1), "to the first", ""),
+    act(&[ch('L')], When::Panes, Action::Edge(1), "to the last", ""),
+    act(&[ch('0')], When::In(Pane::Inspector), Action::Columns(-32), "to the highest bit", ""),
+    act(&[ch('$')], When::In(Pane::Inspector), Action::Columns(32), "to bit 0", ""),
+    act(&[ctrl('w')], When::Panes, Action::Focus(1), "next pane", ""),
 ];
 
 /// What is open, if anything is.
@@ -329,6 +496,8 @@ pub enum Mode {
     Popup,
     /// The command line.
     Line,
+    /// The palette.
+    Palette,
 }
 
 impl When {
@@ -338,7 +507,8 @@ impl When {
             (When::Panes, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
-            | (When::Line, Mode::Line) => true,
+            | (When::Line, Mode::Line)
+            | (When::Palette, Mode::Palette) => true,
             (When::Ring, Mode::Panes(p) | Mode::Module(p)) => p.is_ring(),
             (When::In(p), Mode::Panes(focus) | Mode::Module(focus)) => p == focus,
             _ => false,
@@ -348,14 +518,60 @@ impl When {
 
 /// What a key does in a mode. A row for one pane wins over one for all.
 pub fn find(key: Key, mode: Mode) -> Option<&'static Binding> {
-    let fit = || KEYMAP.iter().filter(|b| b.when.holds(mode) && b.keys.contains(&key));
+    find_in(KEYMAP, key, mode)
+}
+
+fn find_in(rows: &'static [Binding], key: Key, mode: Mode) -> Option<&'static Binding> {
+    let fit = || rows.iter().filter(|b| b.when.holds(mode) && b.keys.contains(&key));
     fit().find(|b| b.when != When::Panes).or_else(|| fit().next())
+}
+
+/// The keys of a user: their own, then those of the keymap that they chose, then the table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keymap {
+    /// [`VI`] comes before the table.
+    pub vi: bool,
+    /// Keys of the configuration and the command that each stands for, in every pane.
+    pub own: Vec<(Key, String)>,
+}
+
+/// What a key of a user does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning<'a> {
+    /// This command.
+    Command(&'a str),
+    /// This.
+    Act(Action),
+}
+
+impl Keymap {
+    /// What a key does in a mode.
+    pub fn find(&self, key: Key, mode: Mode) -> Option<Meaning<'_>> {
+        let own = self.own.iter().rev().find(|o| o.0 == key);
+        if let (Some((_, command)), true) = (own, When::Panes.holds(mode)) {
+            return Some(Meaning::Command(command));
+        }
+        let vi = self.vi.then(|| find_in(VI, key, mode)).flatten();
+        vi.or_else(|| find(key, mode)).map(|b| match b.does {
+            Does::Command(c) => Meaning::Command(c),
+            Does::Act(a) => Meaning::Act(a),
+        })
+    }
 }
 
 /// The keymap as a table in Markdown, for the documentation.
 pub fn markdown() -> String {
+    table(KEYMAP)
+}
+
+/// The rows of the keymap `vi` in the same form.
+pub fn vi_markdown() -> String {
+    table(VI)
+}
+
+fn table(rows: &[Binding]) -> String {
     let mut out = String::from("| keys | where | does | command |\n|---|---|---|---|\n");
-    for b in KEYMAP {
+    for b in rows {
         let keys: Vec<String> = b.keys.iter().map(|k| format!("`{}`", k.name())).collect();
         let command = match b.does {
             Does::Command(c) => format!("`{c}`"),
@@ -383,6 +599,35 @@ mod tests {
                 assert!(!(same && a.when == b.when), "{:?} {:?}", a, b);
             }
         }
+    }
+
+    #[test]
+    fn keys_are_read_by_the_names_that_help_gives_them() {
+        for b in KEYMAP {
+            for k in b.keys {
+                let name = k.name();
+                let text = if name.chars().count() > 1 { format!("<{name}>") } else { name };
+                let text = if text == "<" { "<Less>".to_owned() } else { text };
+                let read = parse_keys(&text).map(|v| v.iter().map(Key::of).collect::<Vec<_>>());
+                assert_eq!(read, Ok(vec![*k]), "{text}");
+            }
+        }
+        assert_eq!(parse_keys("d<Tab>é").map(|k| k.len()), Ok(3));
+        for bad in ["<", "<Nokey>", "<Ctrl->", "d<Tab", "<F99>", "<>"] {
+            assert!(parse_keys(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_user_s_keys_come_first() {
+        let x = ch('s');
+        let own = Keymap { vi: true, own: vec![(x, "step 9".into()), (x, "step 5".into())] };
+        let panes = Mode::Panes(Pane::Tx);
+        assert_eq!(own.find(x, panes), Some(Meaning::Command("step 5")));
+        assert_eq!(own.find(x, Mode::Line), None);
+        assert_eq!(own.find(ctrl('d'), panes), Some(Meaning::Act(Action::HalfPage(1))));
+        assert_eq!(Keymap::default().find(ctrl('d'), panes), None);
+        assert_eq!(Keymap::default().find(x, panes), Some(Meaning::Command("step")));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! A module has a pane for its text: the left third where there is much room, else above the
 //! rings.
 
+use super::arrange::{Arrangement, Border, Edge};
 use ratatui::layout::Rect;
 
 /// A pane that can have the focus, in the order in which Tab visits them.
@@ -109,6 +110,8 @@ pub struct Areas {
     pub status: Rect,
     /// Keys.
     pub hints: Rect,
+    /// Borders that can be moved.
+    pub borders: Vec<Border>,
 }
 
 impl Areas {
@@ -157,8 +160,17 @@ fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
 }
 
 /// The places for a screen of a size, with the text of a module or without.
-pub fn areas((width, height): (u16, u16), focus: Pane, module: bool) -> Areas {
-    let class = if width >= FULL.0 && height >= FULL.1 {
+///
+/// `arrangement` moves borders where all panes are shown, each only so far that every pane
+/// keeps some room; zoomed, the pane with the focus has the screen as on a small one.
+pub fn areas(
+    (width, height): (u16, u16),
+    focus: Pane,
+    module: bool,
+    arrangement: &Arrangement,
+) -> Areas {
+    let room = width >= FULL.0 && height >= FULL.1;
+    let class = if room && !arrangement.zoom {
         Class::Full
     } else if width >= COMPACT.0 && height >= COMPACT.1 {
         Class::Compact
@@ -175,6 +187,7 @@ pub fn areas((width, height): (u16, u16), focus: Pane, module: bool) -> Areas {
         summary: Rect::ZERO,
         status: Rect::ZERO,
         hints: Rect::ZERO,
+        borders: Vec::new(),
     };
     if class == Class::Tiny {
         if height >= 6 {
@@ -201,41 +214,79 @@ pub fn areas((width, height): (u16, u16), focus: Pane, module: bool) -> Areas {
         return out;
     }
     match module {
-        true => with_source(main, focus, &mut out),
-        false => full(main, &mut out),
+        true => with_source(main, focus, arrangement, &mut out),
+        false => full(main, arrangement, &mut out),
     }
     out
 }
 
-fn full(main: Rect, out: &mut Areas) {
-    let (left, right) = columns(main);
+/// Smallest width and height of a pane whose border is moved.
+const LEAST: (u16, u16) = (24, 3);
+/// The inspector needs a little more for its first ruler.
+const LEAST_INSPECTOR: u16 = 6;
+
+/// A border that is moved up and down: the title of the pane below it.
+fn level(out: &mut Areas, edge: Edge, below: Rect, grows: i16, sizes: (u16, u16)) {
+    let area = Rect { height: 1, ..below };
+    out.borders.push(Border { edge, area, level: true, grows, sizes });
+}
+
+/// A border that is moved sideways: the line on the left of the pane right of it.
+fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u16)) {
+    let area = Rect { width: 1, ..right };
+    out.borders.push(Border { edge, area, level: false, grows, sizes });
+}
+
+fn full(main: Rect, a: &Arrangement, out: &mut Areas) {
+    let (left, right) = columns(main, a, out);
     // A narrow screen breaks the longest ruler in two.
     let more = if main.width < 140 { 2 } else { 0 };
-    let inspector_height = ((main.height / 2).clamp(16, 20) + more).min(main.height - 6);
+    let natural = ((main.height / 2).clamp(16, 20) + more).min(main.height - 6);
+    let most = left.height.saturating_sub(LEAST.1);
     let mut rings = left;
-    let inspector = cut_bottom(&mut rings, inspector_height);
-    // Tx has more to show than Rx.
-    let tx_width = rings.width * 52 / 100;
+    let inspector = cut_bottom(&mut rings, a.size(Edge::Inspector, natural, LEAST_INSPECTOR, most));
+    both_rings(rings, a, out);
+    out.panes.push((Pane::Inspector, inspector));
+    level(out, Edge::Inspector, inspector, -1, (natural, inspector.height));
+    side(right, a, out);
+}
+
+/// The rings side by side. Tx has more to show than Rx.
+fn both_rings(rings: Rect, a: &Arrangement, out: &mut Areas) {
+    let natural = rings.width * 52 / 100;
+    let most = rings.width.saturating_sub(LEAST.0);
+    let tx_width = a.size(Edge::Rings, natural, LEAST.0, most);
     out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));
     let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
     out.panes.push((Pane::Rx, rx));
-    out.panes.push((Pane::Inspector, inspector));
-    side(right, out);
+    upright(out, Edge::Rings, rx, 1, (natural, tx_width));
 }
 
 /// The wide column and the narrow one to its right.
-fn columns(main: Rect) -> (Rect, Rect) {
-    let right_width = (main.width / 4).clamp(34, 52);
+fn columns(main: Rect, a: &Arrangement, out: &mut Areas) -> (Rect, Rect) {
+    let natural = (main.width / 4).clamp(34, 52);
+    let most = main.width.saturating_sub(2 * LEAST.0);
+    let right_width = a.size(Edge::Side, natural, LEAST.0, most);
     let left = Rect { width: main.width - right_width, ..main };
-    (left, Rect { x: left.right(), width: right_width, ..main })
+    let right = Rect { x: left.right(), width: right_width, ..main };
+    upright(out, Edge::Side, right, -1, (natural, right_width));
+    (left, right)
 }
 
 /// The panes of the narrow column.
-fn side(mut right: Rect, out: &mut Areas) {
+fn side(mut right: Rect, a: &Arrangement, out: &mut Areas) {
     let height = right.height;
-    out.panes.push((Pane::Marker, cut_top(&mut right, 7)));
-    let checks = cut_bottom(&mut right, (height / 5).max(5));
-    let memory = cut_bottom(&mut right, (height / 4).max(5));
+    let three = 3 * LEAST.1;
+    let marker = a.size(Edge::Marker, 7, LEAST.1, height.saturating_sub(three));
+    out.panes.push((Pane::Marker, cut_top(&mut right, marker)));
+    let natural = ((height / 5).max(5), (height / 4).max(5));
+    let most = right.height.saturating_sub(2 * LEAST.1);
+    let checks = cut_bottom(&mut right, a.size(Edge::Checks, natural.0, LEAST.1, most));
+    let most = right.height.saturating_sub(LEAST.1);
+    let memory = cut_bottom(&mut right, a.size(Edge::Memory, natural.1, LEAST.1, most));
+    level(out, Edge::Marker, right, 1, (7, marker));
+    level(out, Edge::Memory, memory, -1, (natural.1, memory.height));
+    level(out, Edge::Checks, checks, -1, (natural.0, checks.height));
     out.panes.push((Pane::Events, right));
     out.panes.push((Pane::Memory, memory));
     out.panes.push((Pane::Checks, checks));
@@ -249,14 +300,18 @@ const INSPECTOR: u16 = 16;
 const SUMMARY: u16 = 7;
 
 /// All panes with the text of a module.
-fn with_source(main: Rect, focus: Pane, out: &mut Areas) {
+fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
     if main.width >= WIDE.0 && main.height >= WIDE.1 {
-        let source = Rect { width: main.width / 3, ..main };
+        let natural = main.width / 3;
+        let most = main.width.saturating_sub(FULL.0);
+        let source = Rect { width: a.size(Edge::Source, natural, LEAST.0, most), ..main };
         out.panes.push((Pane::Source, source));
-        full(Rect { x: source.right(), width: main.width - source.width, ..main }, out);
+        let rest = Rect { x: source.right(), width: main.width - source.width, ..main };
+        upright(out, Edge::Source, rest, 1, (natural, source.width));
+        full(rest, a, out);
         return;
     }
-    let (mut left, right) = columns(main);
+    let (mut left, right) = columns(main, a, out);
     let room = main.width >= 140;
     // Where the rulers have no room beside the rings they take their place on demand.
     let below = match (room, focus) {
@@ -264,17 +319,25 @@ fn with_source(main: Rect, focus: Pane, out: &mut Areas) {
         (false, Pane::Inspector) => INSPECTOR + 2,
         (false, _) => SUMMARY,
     };
-    let below = cut_bottom(&mut left, below);
+    let below = match room {
+        true => {
+            let most = left.height.saturating_sub(2 * LEAST.1);
+            let shown =
+                cut_bottom(&mut left, a.size(Edge::Inspector, below, LEAST_INSPECTOR, most));
+            level(out, Edge::Inspector, shown, -1, (below, shown.height));
+            shown
+        }
+        false => cut_bottom(&mut left, below),
+    };
     let rulers = room || focus == Pane::Inspector;
     if room || focus != Pane::Inspector {
-        let rings = left.height - left.height * 14 / 25;
-        let rings = cut_bottom(&mut left, rings);
+        let natural = left.height - left.height * 14 / 25;
+        let most = left.height.saturating_sub(LEAST.1);
+        let rings = cut_bottom(&mut left, a.size(Edge::Text, natural, LEAST.1, most));
         out.shared = !room;
+        level(out, Edge::Text, rings, -1, (natural, rings.height));
         if room {
-            let tx_width = rings.width * 52 / 100;
-            out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));
-            let rx = Rect { x: rings.x + tx_width, width: rings.width - tx_width, ..rings };
-            out.panes.push((Pane::Rx, rx));
+            both_rings(rings, a, out);
         } else {
             out.panes.push((if focus == Pane::Rx { Pane::Rx } else { Pane::Tx }, rings));
         }
@@ -284,7 +347,7 @@ fn with_source(main: Rect, focus: Pane, out: &mut Areas) {
         true => out.panes.push((Pane::Inspector, below)),
         false => out.summary = below,
     }
-    side(right, out);
+    side(right, a, out);
 }
 
 #[cfg(test)]
@@ -302,7 +365,7 @@ mod tests {
                     (Pane::Rx, true),
                     (Pane::Inspector, true),
                 ] {
-                    let a = areas((w, h), focus, module);
+                    let a = areas((w, h), focus, module, &Arrangement::default());
                     let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
                     all.extend([a.header, a.phases, a.summary, a.status, a.hints]);
                     let screen = Rect::new(0, 0, w, h);
@@ -315,6 +378,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn wherever_borders_are_moved_every_pane_keeps_its_room() {
+        for (w, h) in [(120, 30), (140, 36), (160, 45), (200, 60), (250, 80)] {
+            for module in [false, true] {
+                for by in [-400, -60, -9, 9, 60, 400] {
+                    for edge in Edge::ALL {
+                        let mut moved = Arrangement::default();
+                        moved.set(edge, by);
+                        for other in Edge::ALL {
+                            moved.set(other, if other == edge { by } else { -by });
+                            let a = areas((w, h), Pane::Tx, module, &moved);
+                            let before = areas((w, h), Pane::Tx, module, &Arrangement::default());
+                            let names = |a: &Areas| a.panes.iter().map(|p| p.0).collect::<Vec<_>>();
+                            assert_eq!(names(&a), names(&before), "{w}x{h} {moved:?}");
+                            let sum = |a: &Areas| {
+                                a.summary.area() + a.panes.iter().map(|p| p.1.area()).sum::<u32>()
+                            };
+                            assert_eq!(sum(&a), sum(&before), "{w}x{h} {moved:?}");
+                            assert!(
+                                a.panes.iter().all(|p| p.1.height >= 3 && p.1.width >= 15),
+                                "{w}x{h} {:?}",
+                                a.panes
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        let mut zoom = Arrangement::default();
+        zoom.zoom = true;
+        let a = areas((200, 60), Pane::Memory, true, &zoom);
+        assert_eq!(a.panes.len(), 1);
     }
 
     #[test]

@@ -6,21 +6,30 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod arrange;
+pub mod colour;
+pub mod config;
+pub mod copy;
 pub mod folding;
+pub mod highlight;
 pub mod keymap;
 pub mod layout;
 pub mod lints;
 pub mod model;
+pub mod palette;
+pub mod picture;
 pub mod rows;
 pub mod seams;
+pub mod search;
 pub mod shell;
 pub mod source;
 pub mod theme;
 pub mod update;
 pub mod view;
 
+pub use config::Config;
 pub use layout::Pane;
 pub use model::{Model, Title};
-pub use shell::{Options, ScreenError, check_terminal, run};
+pub use shell::{Kept, Options, ScreenError, check_terminal, run};
 pub use theme::Theme;
 pub use update::{Effect, Message};

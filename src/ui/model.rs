@@ -1,9 +1,14 @@
 //! Everything that the screen knows: the session, where the user looks, and what was worked
 //! out from both for drawing.
 
+use super::arrange::{Arrangement, Border};
+use super::config::Config;
 use super::folding::RingLine;
+use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane};
 use super::lints;
+use super::palette::Palette;
+use super::search::Search;
 use super::source::Source;
 use super::{seams, theme::Theme};
 use crate::diag::{Diagnostic, Severity};
@@ -11,6 +16,7 @@ use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Progress, Session, queue_of};
+use crate::limits::MAX_HISTORY;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
@@ -21,8 +27,6 @@ use tui_input::Input;
 pub const LOOK_AHEAD: u64 = 1 << 14;
 /// Events looked back, for the slot that the newest of them is about.
 pub(super) const LOOK_BACK: u64 = 64;
-/// Lines of history kept.
-const MAX_HISTORY: usize = 1000;
 
 /// What is on the screen: the file, and what was said when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,6 +123,10 @@ pub struct Model {
     pub title: Title,
     /// Columns and rows.
     pub size: (u16, u16),
+    /// How the panes are arranged.
+    pub arrangement: Arrangement,
+    /// The border that is being moved: it, how far it was moved, where the mouse was.
+    pub drag: Option<(Border, i16, (u16, u16))>,
     /// The pane that keys go to.
     pub focus: Pane,
     /// The selected slot and bit.
@@ -141,6 +149,10 @@ pub struct Model {
     pub check_cursor: usize,
     /// The command line, while it is open.
     pub line: Option<CommandLine>,
+    /// What was searched for last.
+    pub search: Option<Search>,
+    /// The palette, while it is open.
+    pub palette: Option<Palette>,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
     /// A text over the screen, and how far it is scrolled.
@@ -153,6 +165,8 @@ pub struct Model {
     pub running: Option<Progress>,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// Keys.
+    pub keys: Arc<Keymap>,
     /// For drawing.
     pub derived: Derived,
 }
@@ -178,7 +192,7 @@ impl Model {
         let module = session.program().module.is_some();
         let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus, module),
+            areas: layout::areas(size, focus, module, &Arrangement::default()),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -191,6 +205,8 @@ impl Model {
             session,
             title,
             size,
+            arrangement: Arrangement::default(),
+            drag: None,
             focus,
             selection: Selection { slot: 0, dir: Dir::Tx, word: 0, bit: 0 },
             ring_top: 0,
@@ -201,12 +217,15 @@ impl Model {
             source: Source::default(),
             check_cursor: 0,
             line: None,
+            palette: None,
+            search: None,
             history: Vec::new(),
             popup: None,
             said: None,
             asked: None,
             running: None,
             theme,
+            keys: Arc::default(),
             derived,
         };
         if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
@@ -215,6 +234,14 @@ impl Model {
         model.after_move();
         model.prepare();
         model
+    }
+
+    /// Takes what a user has set, except for what the terminal is asked for.
+    pub fn configure(&mut self, config: &Config) {
+        self.keys = Arc::new(config.keys.clone());
+        self.fold = config.fold;
+        self.follow = config.follow;
+        self.prepare();
     }
 
     /// The selected queue.
@@ -302,6 +329,11 @@ impl Model {
         };
         if let Some(name) = help {
             self.help(name);
+            return Ok(false);
+        }
+        if let Command::Find { dir, expr } = command {
+            self.search(*dir, expr)?;
+            self.prepare();
             return Ok(false);
         }
         // The session runs apart from the model, which `watch` draws meanwhile.
@@ -425,11 +457,13 @@ impl Model {
 
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
-        self.derived.areas = layout::areas(self.size, self.focus, self.has_module());
+        self.derived.areas =
+            layout::areas(self.size, self.focus, self.has_module(), &self.arrangement);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
         self.prepare_lints();
+        self.prepare_search();
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();

@@ -168,6 +168,16 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
     out
 }
 
+/// Empties an area, so that something can be drawn over what was there.
+pub fn clear(area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            buf[(x, y)].reset();
+        }
+    }
+}
+
 /// Shortens a text to `room` columns; what is left out shows as two dots.
 pub fn clip(text: &str, room: usize) -> String {
     if width(text) <= room {

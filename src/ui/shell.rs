@@ -5,6 +5,9 @@
 //! terminal is restored on every way out: return, error, panic, SIGTERM, SIGHUP, SIGINT, and
 //! while suspended.
 
+use super::arrange::Arrangement;
+use super::config::Config;
+use super::copy::osc52;
 use super::model::{Model, Title};
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
@@ -27,24 +30,36 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal, Stdout};
+use std::io::{self, IsTerminal, Stdout, Write};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+/// What a user finds again the next time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Lines of the command line, oldest first.
+    pub history: Vec<String>,
+    /// How the panes are arranged.
+    pub arrangement: Arrangement,
+}
+
 /// How the screen is to be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
+    /// What was kept from the last time.
+    pub kept: Kept,
     /// Colours and glyphs.
     pub theme: Theme,
-    /// Take the mouse (the terminal's own selection then needs Shift).
-    pub mouse: bool,
+    /// What the user has set.
+    pub config: Config,
 }
 
 impl Options {
-    /// What the environment asks for.
-    pub fn from_env() -> Options {
-        Options { theme: Theme::from_env(|name| std::env::var(name).ok()), mouse: true }
+    /// What the environment and the user ask for; the user wins.
+    pub fn new(config: Config) -> Options {
+        let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
+        Options { kept: Kept::default(), theme, config }
     }
 }
 
@@ -76,24 +91,35 @@ pub fn check_terminal() -> Result<(), Diagnostic> {
         .help("without a terminal use `dmadbg run FILE --script S`, or `dmadbg decode FILE`"))
 }
 
-/// Shows the screen until the user leaves.
+/// Shows the screen until the user leaves. `keep` is given what is to be kept for the next
+/// time, once the terminal is restored.
 ///
 /// # Errors
 /// No terminal, or a terminal that fails.
-pub fn run(session: Session, title: Title, options: Options) -> Result<(), ScreenError> {
+pub fn run(
+    session: Session,
+    title: Title,
+    options: Options,
+    keep: impl FnOnce(&Kept),
+) -> Result<(), ScreenError> {
     check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
-    let guard = Guard::new(options.mouse)?;
+    let guard = Guard::new(options.config.mouse)?;
     let (sender, receiver) = channel();
     let signals = listen(sender)?;
     let terminal = blank()?;
     let size = terminal.size()?;
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
-    let mut shell =
-        Shell { terminal, receiver, pending: VecDeque::new(), mouse: options.mouse, signal: None };
+    model.configure(&options.config);
+    model.history = options.kept.history;
+    model.arrangement = options.kept.arrangement;
+    model.prepare();
+    let mouse = options.config.mouse;
+    let mut shell = Shell { terminal, receiver, pending: VecDeque::new(), mouse, signal: None };
     let result = shell.run(&mut model);
     let signal = shell.signal;
     signals.close();
     drop(guard);
+    keep(&Kept { history: model.history, arrangement: model.arrangement });
     result?;
     if let Some(signal) = signal {
         // The terminal is restored; now end as the signal would have.
@@ -203,6 +229,12 @@ impl Shell {
                 }
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
+                Effect::Copy(text) => {
+                    let tmux = std::env::var_os("TMUX").is_some_and(|v| !v.is_empty());
+                    let mut out = io::stdout();
+                    out.write_all(osc52(&text, tmux).as_bytes())?;
+                    out.flush()?;
+                }
             }
         }
         Ok(true)

@@ -1,16 +1,19 @@
 //! The text of a module on the screen: which lines are shown, where the sequencers stand in it,
 //! and what ties an instruction to slots of the rings (`docs/screen.md`, "A module").
 
+use super::highlight::{Language, Tone, tones};
 use super::layout::Pane;
 use super::model::{LOOK_BACK, Model};
 use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
+use crate::diag::render::printable;
 use crate::engine::lower::Stage;
 use crate::engine::module_run::{ModuleRun, Origin};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, EventKind};
 use crate::load::bir::listing::{Listing, QueuePart, Standing, standing};
 use crate::udma::Dir;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Smallest pane with a line for each stage.
@@ -46,6 +49,17 @@ pub struct Source {
     part: Option<QueuePart>,
     /// The slots that hold what the line with the cursor shows.
     pub held: Vec<Held>,
+    /// Lines on the screen with their tones: of the text as it is shown.
+    pub toned: BTreeMap<usize, Toned>,
+}
+
+/// A line as it is shown, and which of its words are what.
+#[derive(Debug, Clone, Default)]
+pub struct Toned {
+    /// Its text, made printable.
+    pub text: String,
+    /// Stretches by the byte after each.
+    pub tones: Vec<(usize, Tone)>,
 }
 
 /// How the rows of the pane are used.
@@ -142,6 +156,21 @@ impl Model {
             };
         }
         self.source.top = self.source.top.min((last + 1).saturating_sub(rows));
+        self.tone_lines(&listing, rows);
+    }
+
+    /// Finds the tones of the lines in sight; those that were in sight before are kept.
+    fn tone_lines(&mut self, listing: &Listing, rows: usize) {
+        let from = self.source.top;
+        let mut kept = std::mem::take(&mut self.source.toned);
+        for n in from..from.saturating_add(rows).min(listing.lines.len()) {
+            let text = printable(&listing.lines[n].text);
+            let toned = kept.remove(&n).filter(|t| t.text == text).unwrap_or_else(|| {
+                let tones = tones(Language::Bir, &text);
+                Toned { text, tones }
+            });
+            self.source.toned.insert(n, toned);
+        }
     }
 
     /// The instruction that the newest event is about, and that of the module that is run where

@@ -1,8 +1,11 @@
 //! Messages to the model. Pure: what has to be done outside comes back as effects.
 
-use super::keymap::{self, Action, Does, Key, Mode};
+use super::arrange::{self, Edge};
+use super::copy::CopyForm;
+use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
+use super::palette::{Chosen, Palette};
 use super::rows::Hit;
 use super::{seams, view};
 use crate::diag::Severity;
@@ -31,12 +34,16 @@ pub enum Effect {
     Run(Command),
     /// Leave.
     Quit,
+    /// Hand a text to the clipboard of the terminal.
+    Copy(String),
     /// Stop the process until it is continued.
     Suspend,
     /// Draw everything anew.
     Redraw,
 }
 
+/// Characters of a pasted text that are taken.
+const MAX_PASTE: usize = 4096;
 /// Lines that the wheel moves.
 const WHEEL: i64 = 3;
 
@@ -53,11 +60,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Paste(text) => {
-            if let Some(line) = &mut model.line {
-                for c in text.chars().filter(|c| !c.is_control()).take(4096) {
-                    line.input.handle(InputRequest::InsertChar(c));
-                }
-                line.error = None;
+            for c in text.chars().filter(|c| !c.is_control()).take(MAX_PASTE) {
+                edit(model, InputRequest::InsertChar(c));
             }
             Vec::new()
         }
@@ -82,7 +86,7 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
                     !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
             }
             Effect::Quit => goes_on = false,
-            Effect::Suspend | Effect::Redraw => {}
+            Effect::Copy(_) | Effect::Suspend | Effect::Redraw => {}
         }
     }
     goes_on
@@ -110,7 +114,9 @@ pub fn finish(
 }
 
 fn mode(model: &Model) -> Mode {
-    if model.popup.is_some() {
+    if model.palette.is_some() {
+        Mode::Palette
+    } else if model.popup.is_some() {
         Mode::Popup
     } else if model.line.is_some() {
         Mode::Line
@@ -125,11 +131,14 @@ fn mode(model: &Model) -> Mode {
 fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
     let key = Key::of(e);
     let mode = mode(model);
-    match keymap::find(key, mode).map(|b| b.does) {
-        Some(Does::Command(text)) => command(model, text),
-        Some(Does::Act(action)) => act(model, action),
+    let keys = std::sync::Arc::clone(&model.keys);
+    match keys.find(key, mode) {
+        Some(Meaning::Command(text)) => command(model, text),
+        Some(Meaning::Act(action)) => act(model, action),
         None => {
-            if let (Mode::Line, KeyCode::Char(c), false) = (mode, key.code, key.ctrl) {
+            if let (Mode::Line | Mode::Palette, KeyCode::Char(c), false) =
+                (mode, key.code, key.ctrl)
+            {
                 edit(model, InputRequest::InsertChar(c));
             }
             Vec::new()
@@ -151,13 +160,8 @@ fn command(model: &mut Model, text: &str) -> Vec<Effect> {
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Rows(n) => rows(model, n),
-        Action::Page(n) => {
-            let page = match mode(model) {
-                Mode::Popup => i64::from(model.size.1) - 6,
-                _ => model.derived.areas.rows(model.focus) as i64 - 2,
-            };
-            rows(model, n * page.max(1));
-        }
+        Action::Page(n) => rows(model, n * page(model)),
+        Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
         Action::Focus(n) => {
@@ -215,13 +219,26 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             model.say(format!("colours: {}", model.theme.palette.name()), None);
         }
         Action::OpenLine => model.line = Some(CommandLine::default()),
+        Action::WriteLine(text) => write_line(model, text),
+        Action::Match(n) => model.go_to_match(n),
+        Action::ToggleOnly => model.toggle_only(),
+        Action::Zoom => model.arrangement.zoom = !model.arrangement.zoom,
+        Action::Grow(w, h) => grow(model, w, h),
+        Action::Preset(i) => preset(model, i),
+        Action::Copy(form) => return copy(model, form),
+        Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
+        Action::WriteChosen => write_chosen(model),
         Action::Close => {
-            if model.popup.take().is_none() && model.line.take().is_none() {
+            let closed = model.palette.take().is_some()
+                || model.popup.take().is_some()
+                || model.line.take().is_some();
+            if !closed {
                 model.said = None;
             }
         }
         Action::Suspend => return vec![Effect::Suspend],
         Action::Redraw => return vec![Effect::Redraw],
+        Action::Enter if model.palette.is_some() => return choose(model),
         Action::Enter => return enter(model),
         Action::History(n) => history(model, n),
         Action::Complete => complete(model),
@@ -232,7 +249,12 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             edit(model, if n < 0 { InputRequest::GoToStart } else { InputRequest::GoToEnd });
         }
         Action::Backspace => {
-            if model.line.as_ref().is_some_and(|l| l.input.value().is_empty()) {
+            let empty = |i: &Input| i.value().is_empty();
+            if model.palette.as_ref().is_some_and(|p| empty(&p.input)) {
+                model.palette = None;
+            } else if model.palette.is_none()
+                && model.line.as_ref().is_some_and(|l| empty(&l.input))
+            {
                 model.line = None;
             } else {
                 edit(model, InputRequest::DeletePrevChar);
@@ -251,6 +273,15 @@ fn flip_bit(model: &mut Model) -> Vec<Effect> {
     let (dir, slot) = (model.selection.dir, model.selection.slot);
     let value = desc.word(word) ^ 1 << bit;
     command(model, &format!("set {dir}[{slot}].{} = {value:#x}", word.name()))
+}
+
+/// Rows of a page of what has the focus.
+fn page(model: &Model) -> i64 {
+    let rows = match mode(model) {
+        Mode::Popup => i64::from(model.size.1) - 6,
+        _ => model.derived.areas.rows(model.focus) as i64 - 2,
+    };
+    rows.max(1)
 }
 
 fn focus(model: &mut Model, pane: Pane) {
@@ -288,6 +319,11 @@ fn queue(model: &mut Model, by: i64) -> Vec<Effect> {
 /// Moves by rows in what has the focus.
 fn rows(model: &mut Model, n: i64) {
     let shift = |at: u64, max: u64| at.saturating_add_signed(n).min(max);
+    if let Some(p) = &mut model.palette {
+        let last = (p.found.len() as u64).saturating_sub(1);
+        p.cursor = shift(p.cursor as u64, last) as usize;
+        return;
+    }
     if let Some((_, scroll)) = &mut model.popup {
         *scroll = (*scroll as u64).saturating_add_signed(n).min(1 << 20) as usize;
         let max = view::popup::max_scroll(model);
@@ -349,7 +385,88 @@ fn columns(model: &mut Model, n: i64) {
     model.select_slot(Some(dir), model.selection.slot);
 }
 
+/// Copies what is selected, and says how much that was.
+fn copy(model: &mut Model, form: CopyForm) -> Vec<Effect> {
+    let Some(text) = model.copied(form) else {
+        let text = format!("what is selected here is not copied as {}", form.name());
+        model.say(text, Some(Severity::Note));
+        return Vec::new();
+    };
+    model.say(format!("copied as {}: {text}", form.name()), None);
+    vec![Effect::Copy(text)]
+}
+
+/// Does what the selected entry of the palette says.
+fn choose(model: &mut Model) -> Vec<Effect> {
+    let Some(p) = model.palette.take() else { return Vec::new() };
+    let Some(entry) = p.selected() else { return Vec::new() };
+    match entry.chosen {
+        Chosen::Run(text) => command(model, text),
+        Chosen::Write(name) => {
+            write_line(model, &format!("{name} "));
+            Vec::new()
+        }
+        Chosen::Act(action) => act(model, action),
+    }
+}
+
+/// Writes the selected command of the palette into the command line.
+fn write_chosen(model: &mut Model) {
+    let Some(p) = &model.palette else { return };
+    let text = match p.selected().map(|e| e.chosen) {
+        Some(Chosen::Run(text) | Chosen::Write(text)) => format!("{text} "),
+        Some(Chosen::Act(_)) | None => return,
+    };
+    model.palette = None;
+    write_line(model, &text);
+}
+
+/// Opens the command line with a text in it.
+fn write_line(model: &mut Model, text: &str) {
+    let input = Input::new(text.to_owned());
+    model.line = Some(CommandLine { input, ..CommandLine::default() });
+}
+
+/// Moves the borders of the pane with the focus.
+fn grow(model: &mut Model, w: i16, h: i16) {
+    let edges = arrange::edges(model.focus, model.has_module());
+    for ((edge, sign), by) in edges.into_iter().zip([w, h]).filter(|e| e.1 != 0) {
+        let moved = model.arrangement.moved(edge);
+        move_border(model, edge, moved.saturating_add(sign * by));
+    }
+}
+
+/// Moves the border that was pressed to where the mouse is.
+fn drag(model: &mut Model, to: (u16, u16)) {
+    let Some((border, start, from)) = model.drag else { return };
+    let along = |p: (u16, u16)| i32::from(if border.level { p.1 } else { p.0 });
+    let by = i16::try_from(along(to) - along(from)).unwrap_or(0);
+    move_border(model, border.edge, start.saturating_add(border.grows * by));
+}
+
+/// Moves a border so far from where it is by itself, or as far as it goes.
+fn move_border(model: &mut Model, edge: Edge, moved: i16) {
+    model.arrangement.set(edge, moved);
+    model.prepare();
+    if let Some(border) = model.derived.areas.borders.iter().find(|b| b.edge == edge) {
+        model.arrangement.settle(border);
+    }
+}
+
+fn preset(model: &mut Model, i: usize) {
+    if let Some((name, arrangement)) = arrange::PRESETS.get(i) {
+        model.arrangement = *arrangement;
+        model.say(format!("panes: {name}"), None);
+    }
+}
+
 fn edit(model: &mut Model, request: InputRequest) {
+    if let Some(p) = &mut model.palette {
+        if p.input.handle(request).is_some_and(|c| c.value) {
+            p.search();
+        }
+        return;
+    }
     if let Some(line) = &mut model.line {
         line.input.handle(request);
         line.error = None;
@@ -413,11 +530,19 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollDown => Some(WHEEL),
         _ => None,
     };
-    if model.popup.is_some() {
+    if model.palette.is_some() || model.popup.is_some() {
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
+            (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
             (_, MouseEventKind::Down(_)) => model.popup = None,
             _ => {}
+        }
+        return Vec::new();
+    }
+    if model.drag.is_some() && matches!(e.kind, MouseEventKind::Drag(_) | MouseEventKind::Up(_)) {
+        match e.kind {
+            MouseEventKind::Drag(_) => drag(model, (x, y)),
+            _ => model.drag = None,
         }
         return Vec::new();
     }
@@ -435,6 +560,12 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     if e.kind != MouseEventKind::Down(MouseButton::Left) {
         return Vec::new();
     }
+    // A border that is pressed can be moved, as long as the button is held.
+    let borders = &model.derived.areas.borders;
+    let pressed = borders.iter().filter(|b| b.area.contains((x, y).into()));
+    // Where two meet the one with a title is meant.
+    let pressed = pressed.max_by_key(|b| b.level).copied();
+    model.drag = pressed.map(|b| (b, model.arrangement.moved(b.edge), (x, y)));
     let area = model.derived.areas.pane(pane).map(Areas::inner).unwrap_or_default();
     let hit = area.contains((x, y).into()).then(|| {
         let rows = view::pane_rows(model, pane, area.width, area.height);

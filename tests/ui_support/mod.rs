@@ -148,7 +148,7 @@ pub fn model(p: Program, file: &str, size: (u16, u16)) -> Model {
 }
 
 pub fn plain(mut m: Model) -> Model {
-    m.theme = Theme { palette: Palette::Plain, ascii: false };
+    m.theme = Theme { palette: Palette::Plain, ..Theme::default() };
     m
 }
 

@@ -336,6 +336,13 @@ pub enum Command {
         /// Where; goes on after the last one when absent.
         addr: Option<Expr>,
     },
+    /// The slots of which an expression is not 0.
+    Find {
+        /// Of which ring of the selected queue; both where none is named.
+        dir: Option<Dir>,
+        /// The question; bare names are words and fields of each slot.
+        expr: Expr,
+    },
     /// Where am I.
     Where,
     /// Show a subject; a queue selects it.

@@ -55,6 +55,8 @@ pub enum Arg {
     Number,
     /// An expression.
     Expr,
+    /// A word or field of a slot, in an expression.
+    Field,
     /// A place.
     Loc,
     /// A queue.
@@ -110,6 +112,7 @@ const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const AT: &[&str] = &["at"];
+const RINGS: &[&str] = &["tx", "rx"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
 const fn spec(
@@ -261,6 +264,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("[/COUNT WIDTH FORM] [ADDR]", &[Arg::Expr]),
         "show memory",
         "Width b h w g (1, 2, 4, 8 bytes) or i (descriptors); form x d t c. `x /8wx 0x1000`. Unknown bytes show as ??, never written ones as --.",
+    ),
+    spec(
+        ("find", &[]),
+        Group::Look,
+        ("[tx|rx] EXPR", &[Arg::Words(RINGS), Arg::Field]),
+        "the slots of the selected queue of which an expression is not 0",
+        "Bare names are words and fields of each slot, and `index` its number: `find tx length > 4096 && dmb`. Slots that were never written are left out.",
     ),
     spec(
         ("where", &["when"]),

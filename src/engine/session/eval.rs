@@ -5,7 +5,7 @@ use super::Session;
 use crate::diag::Diagnostic;
 use crate::engine::command::distance;
 use crate::engine::expr::{
-    BinOp, Expr, PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
+    BinOp, Expr, INDEX, PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
 };
 use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
@@ -74,12 +74,27 @@ pub fn queue_of(s: &Session, q: &QueueRef) -> Result<QueueId, EvalError> {
 /// # Errors
 /// [`EvalError`].
 pub fn eval(s: &Session, m: &Machine, e: &Expr) -> Result<u64, EvalError> {
-    Eval { s, m }.expr(e, 0)
+    Eval { s, m, here: None }.expr(e, 0)
+}
+
+/// The value of an expression about a slot: bare names are its words and fields.
+///
+/// # Errors
+/// [`EvalError`].
+pub fn eval_at(
+    s: &Session,
+    m: &Machine,
+    e: &Expr,
+    slot: (QueueId, Dir, u64),
+) -> Result<u64, EvalError> {
+    Eval { s, m, here: Some(slot) }.expr(e, 0)
 }
 
 struct Eval<'a> {
     s: &'a Session,
     m: &'a Machine,
+    /// The slot that bare names are of.
+    here: Option<(QueueId, Dir, u64)>,
 }
 
 impl Eval<'_> {
@@ -102,6 +117,11 @@ impl Eval<'_> {
                 let id = queue_of(self.s, queue)?;
                 self.slot(id, *dir, value(index)?, path)
             }
+            Expr::Here(path) => match self.here {
+                Some((_, _, index)) if path.len() == 1 && path[0] == INDEX => Ok(index),
+                Some((id, dir, index)) => self.slot(id, dir, index, path),
+                None => Err(EvalError::Name("no slot is asked about".into(), String::new())),
+            },
             Expr::Queue { queue, path } => self.queue(queue_of(self.s, queue)?, path),
             Expr::Mem { width, addr } => self.memory(value(addr)?, *width),
             Expr::Reg { queue, offset } => {

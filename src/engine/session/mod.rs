@@ -7,6 +7,7 @@
 
 mod edit;
 mod eval;
+mod find;
 mod look;
 mod module;
 mod moves;
@@ -16,7 +17,8 @@ mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use edit::Effect;
-pub use eval::{EvalError, eval, queue_of};
+pub use eval::{EvalError, eval, eval_at, queue_of};
+pub use find::Found;
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
@@ -256,6 +258,7 @@ impl Session {
             Command::Enable(numbers, on) => self.enable_stops(numbers, *on),
             Command::Print { expr, form } => self.print(expr, *form),
             Command::Examine { format, addr } => self.examine(*format, addr.as_ref()),
+            Command::Find { dir, expr } => self.find(*dir, expr, watch),
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
             Command::Explain(what) => self.explain(what),

@@ -11,7 +11,8 @@ use crate::udma::{DESC_BYTES, Desc, View};
 /// `meta_ctrl` of a plain copy, which the word `copy` stands for.
 pub use crate::udma::builder::COPY_META_CTRL as COPY;
 
-const ITEMS: [&str; 9] = ["hex", "text", "zero", "repeat", "empty", "raw", "tx", "rx", "meta"];
+/// What a line of a block may begin with.
+pub const ITEMS: [&str; 9] = ["hex", "text", "zero", "repeat", "empty", "raw", "tx", "rx", "meta"];
 
 /// Reads blocks; keeps count of what they unfold to.
 pub struct Blocks<'s> {

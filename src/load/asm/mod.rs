@@ -30,7 +30,8 @@ pub const VERSION: u64 = 1;
 pub const PLATFORMS: [(Platform, &str); 3] =
     [(Platform::Silicon, "silicon"), (Platform::Qemu, "qemu"), (Platform::Emulator, "emulator")];
 /// Statements that declare something; the verbs of [`ops::VERBS`] come besides.
-const DECLARATIONS: [&str; 12] = [
+/// Statements that are not of the script.
+pub const DECLARATIONS: [&str; 12] = [
     HEADER, "arch", "profile", "platform", "speed", "queue", "region", "variable", "register",
     "content", "section", "edit",
 ];

@@ -79,7 +79,7 @@ pub fn hints(model: &Model, width: u16) -> Row {
     let mut left = Row::new();
     for b in hinted().filter(|b| !basic(b)) {
         let more = one(b);
-        if left.width() + more.width() + right.width() > room {
+        if left.width() + more.width() + right.width() >= room {
             break;
         }
         left.0.extend(more.0);
@@ -101,11 +101,7 @@ pub fn command_line(model: &Model, buf: &mut Buffer) -> Option<Position> {
     // The line itself stays where it would not all fit.
     lines.truncate(usize::from(n));
     let area = Rect { y: screen.y + screen.height - n, height: n, ..screen };
-    for y in area.top()..area.bottom() {
-        for x in area.left()..area.right() {
-            buf[(x, y)].reset();
-        }
-    }
+    rows::clear(area, buf);
     rows::draw(&lines, area, buf);
     let x = 2 + line.input.visual_cursor().saturating_sub(scroll) as u16;
     Some(Position::new((area.x + x).min(area.right().saturating_sub(1)), area.y))

@@ -1,6 +1,6 @@
 //! The small screen: both rings in one table, and the selected descriptor in a few lines.
 
-use super::rings::{self, address, digits, finish, flags, fold, head, length, phase};
+use super::rings::{self, address, digits, finish, flags, fold, head, hidden, length, phase};
 use super::{human, inspector};
 use crate::diag::render::printable;
 use crate::udma::{Desc, Dir, View, Word, class, field};
@@ -48,6 +48,10 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
     for line in &model.derived.ring {
         let slot = match *line {
             RingLine::Slot(slot) => slot,
+            RingLine::Hidden(first, n) => {
+                out.push(hidden(t, (Dir::Tx, first), n, d));
+                continue;
+            }
             RingLine::Fold(f) => {
                 let mut row = fold(t, f, Dir::Tx, d);
                 if f.alike.rx != f.alike.tx {

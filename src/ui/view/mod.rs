@@ -8,6 +8,7 @@ mod header;
 mod inspector;
 mod marker;
 mod memory;
+mod palette;
 pub mod popup;
 mod rings;
 mod source;
@@ -31,7 +32,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
     rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
     popup::draw(model, buf);
-    bottom::command_line(model, buf)
+    palette::draw(model, buf).or_else(|| bottom::command_line(model, buf))
 }
 
 /// Draws one pane with its title.

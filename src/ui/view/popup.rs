@@ -107,11 +107,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    for y in area.top()..area.bottom() {
-        for x in area.left()..area.right() {
-            buf[(x, y)].reset();
-        }
-    }
+    rows::clear(area, buf);
     let t = model.theme;
     let inner = usize::from(area.height.saturating_sub(2));
     let scroll = (*scroll).min(content.len().saturating_sub(inner));
@@ -120,12 +116,30 @@ pub fn draw(model: &Model, buf: &mut Buffer) {
         0 => "Esc closes".to_owned(),
         n => format!("{n} more lines below, Esc closes"),
     };
-    let mut lines = vec![edge(t, area.width, name)];
-    for i in 0..inner {
-        lines.push(side(t, area.width, content.get(scroll + i)));
-    }
-    lines.push(edge(t, area.width, &more));
+    let lines = frame(t, area, name, &more, &content, scroll);
     rows::draw(&lines, area, buf);
+}
+
+/// Columns of a popup that is as wide as there is room for.
+pub fn wide(screen: u16) -> u16 {
+    screen.saturating_sub(4).clamp(1, WIDEST).min(screen.max(1))
+}
+
+/// The rows of a popup: its name above, how to leave below, the content between from a row on.
+pub fn frame(
+    t: Theme,
+    area: Rect,
+    name: &str,
+    below: &str,
+    content: &[Row],
+    top: usize,
+) -> Vec<Row> {
+    let mut lines = vec![edge(t, area.width, name)];
+    for i in 0..usize::from(area.height.saturating_sub(2)) {
+        lines.push(side(t, area.width, content.get(top + i)));
+    }
+    lines.push(edge(t, area.width, below));
+    lines
 }
 
 fn edge(t: Theme, w: u16, text: &str) -> Row {

@@ -34,9 +34,16 @@ pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
         out.push(match *line {
             RingLine::Slot(slot) => cols.slot(model, dir, slot),
             RingLine::Fold(f) => fold(model.theme, f, dir, cols.digits),
+            RingLine::Hidden(first, n) => hidden(model.theme, (dir, first), n, cols.digits),
         });
     }
     out
+}
+
+/// A line for slots that a search did not find.
+pub fn hidden(t: Theme, (dir, first): (Dir, u64), n: u64, digits: usize) -> Row {
+    let dots = format!("   {:>digits$}   {n} not found", "..");
+    Row::text(dots, t.dim()).hits(Hit::Slot(dir, first))
 }
 
 /// A line for equal slots.

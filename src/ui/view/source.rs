@@ -11,8 +11,8 @@ use crate::load::bir::listing::{Change, Listing};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
-use crate::ui::source::{short, slots, split};
-use ratatui::style::Modifier;
+use crate::ui::source::{Toned, short, slots, split};
+use ratatui::style::{Modifier, Style};
 
 /// Columns of the mark of a sequencer.
 const WHO: usize = 6;
@@ -157,8 +157,10 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         (false, false) => t.dim(),
     };
     let room = width.saturating_sub(row.width());
-    let text: String = printable(&l.text).chars().skip(model.source.shift).collect();
-    row.push(clip(&text, room), style);
+    match model.source.toned.get(&n) {
+        Some(toned) => words(model, toned, style, room, &mut row),
+        None => row.push(clip(&shifted(&printable(&l.text), model.source.shift), room), style),
+    }
     if n == model.source.cursor {
         let focused = model.focus == Pane::Source;
         row.pad_to(width);
@@ -168,6 +170,27 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         });
     }
     row.hits(Hit::Line(n))
+}
+
+fn shifted(text: &str, shift: usize) -> String {
+    text.chars().skip(shift).collect()
+}
+
+/// The words of a line, each in its tone, from the first column that is shown on.
+fn words(model: &Model, toned: &Toned, base: Style, room: usize, row: &mut Row) {
+    let clipped = clip(&shifted(&toned.text, model.source.shift), room);
+    let start = toned.text.chars().take(model.source.shift).map(char::len_utf8).sum::<usize>();
+    let mut at = 0;
+    for (upto, tone) in &toned.tones {
+        let upto = upto.saturating_sub(start).min(clipped.len());
+        if upto > at
+            && let Some(word) = clipped.get(at..upto)
+        {
+            row.push(word, model.theme.tone(*tone, base));
+            at = upto;
+        }
+    }
+    row.push(clipped.get(at..).unwrap_or_default(), base);
 }
 
 /// The line with the cursor: what it stems from, and its text in full.

@@ -1,0 +1,155 @@
+//! What `find` found, on the screen: going from match to match, and showing nothing else
+//! (`docs/screen.md`, "Searching").
+
+use super::model::Model;
+use crate::diag::{Diagnostic, Severity};
+use crate::engine::command::Command;
+use crate::engine::expr::Expr;
+use crate::engine::program::QueueId;
+use crate::udma::Dir;
+use std::ops::ControlFlow;
+
+/// A question about slots and its answer.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// Of which ring; both where none is named.
+    dir: Option<Dir>,
+    /// The question.
+    expr: Expr,
+    /// The queue and the event for which the answer holds.
+    of: (Option<QueueId>, u64),
+    /// Matches in the order of slots, whichever ring has them.
+    matches: Vec<(u64, Dir)>,
+    /// Slots that were asked.
+    asked: u64,
+    /// There are more matches than are kept.
+    cut: bool,
+    /// Only these are shown.
+    pub only: bool,
+}
+
+impl Search {
+    /// The first slot from this one on in which either ring has a match.
+    pub fn from(&self, slot: u64) -> Option<u64> {
+        let at = self.matches.partition_point(|m| m.0 < slot);
+        self.matches.get(at).map(|m| m.0)
+    }
+
+    /// The last slot up to this one in which either ring has a match.
+    pub fn up_to(&self, slot: u64) -> Option<u64> {
+        let at = self.matches.partition_point(|m| m.0 <= slot);
+        self.matches.get(at.checked_sub(1)?).map(|m| m.0)
+    }
+
+    /// Whether either ring has a match in a slot.
+    pub fn has(&self, slot: u64) -> bool {
+        self.from(slot) == Some(slot)
+    }
+
+    /// The question as a command.
+    pub fn command(&self) -> Command {
+        Command::Find { dir: self.dir, expr: self.expr.clone() }
+    }
+}
+
+impl Model {
+    /// Asks anew and goes to the first match from the selected slot on.
+    ///
+    /// # Errors
+    /// As [`Session::found`](crate::engine::session::Session::found).
+    pub(super) fn search(&mut self, dir: Option<Dir>, expr: &Expr) -> Result<(), Diagnostic> {
+        let only = self.search.as_ref().is_some_and(|s| s.only);
+        self.search = Some(Search {
+            dir,
+            expr: expr.clone(),
+            of: (None, u64::MAX),
+            matches: Vec::new(),
+            asked: 0,
+            cut: false,
+            only,
+        });
+        if let Err(d) = self.answer() {
+            self.search = None;
+            return Err(d);
+        }
+        let here = (self.selection.slot, self.selection.dir);
+        match self.search.as_ref().map(|s| s.matches.binary_search(&here)) {
+            Some(Ok(_)) => self.tell_match(),
+            _ => self.go_to_match(1),
+        }
+        Ok(())
+    }
+
+    /// Brings the answer up to where the session stands.
+    fn answer(&mut self) -> Result<(), Diagnostic> {
+        let now = (self.queue(), self.session.position());
+        let Some(s) = self.search.as_ref().filter(|s| s.of != now) else { return Ok(()) };
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let found = self.session.found(s.dir, &s.expr, go_on)?;
+        if let Some(s) = &mut self.search {
+            s.matches = found.slots.iter().map(|(dir, slot)| (*slot, *dir)).collect();
+            s.matches.sort_unstable();
+            (s.asked, s.cut, s.of) = (found.asked, found.cut, now);
+        }
+        Ok(())
+    }
+
+    /// Keeps the answer true while it decides what is shown.
+    pub(super) fn prepare_search(&mut self) {
+        if self.search.as_ref().is_some_and(|s| s.only) && self.answer().is_err() {
+            self.search = None;
+        }
+    }
+
+    /// To the next match (1) or the one before (-1), going round.
+    pub(super) fn go_to_match(&mut self, by: i64) {
+        if let Err(d) = self.answer() {
+            return self.refuse(d);
+        }
+        let Some(s) = &self.search else {
+            return self.say("nothing is searched for: / asks", Some(Severity::Note));
+        };
+        let here = (self.selection.slot, self.selection.dir);
+        let next = match by > 0 {
+            true => s.matches.get(s.matches.partition_point(|m| *m <= here)).or(s.matches.first()),
+            false => {
+                let before = s.matches.partition_point(|m| *m < here).checked_sub(1);
+                before.and_then(|i| s.matches.get(i)).or(s.matches.last())
+            }
+        };
+        if let Some(&(slot, dir)) = next {
+            self.select_slot(Some(dir), slot);
+        }
+        self.tell_match();
+    }
+
+    /// Which match is selected, of how many.
+    fn tell_match(&mut self) {
+        let Some(s) = &self.search else { return };
+        let n = s.matches.len();
+        let least = if s.cut { "at least " } else { "" };
+        let at = s.matches.binary_search(&(self.selection.slot, self.selection.dir));
+        let what = crate::script::print(&s.command());
+        let text = match (n, at) {
+            (0, _) => format!("{what}: none of {} slots", s.asked),
+            (_, Ok(i)) => {
+                format!("{what}: {} of {least}{n}; m next, M previous, x only these", i + 1)
+            }
+            (_, Err(_)) => format!("{what}: {least}{n} of {} slots", s.asked),
+        };
+        self.say(text, (n == 0).then_some(Severity::Note));
+    }
+
+    /// Shows only what was found, or everything again.
+    pub(super) fn toggle_only(&mut self) {
+        match &mut self.search {
+            None => self.say("nothing is searched for: / asks", Some(Severity::Note)),
+            Some(s) => {
+                s.only = !s.only;
+                let text =
+                    if s.only { "only what was found is shown" } else { "every slot is shown" };
+                self.say(text, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Pictures of the screen: `dmadbg render`, and those that the documentation shows, which are
+//! the real screen. `DMADBG_BLESS=1` draws them anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn render(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .arg("render")
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn stdout(args: &[&str]) -> String {
+    let out = render(args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// The pictures of the documentation: name, and what `render` is given.
+const PICTURES: &[(&str, &[&str])] = &[
+    ("wrap", &["sample-programs/wrap.dma", "--size", "160x45", "--keys", "dffdeeeeeeeeeeeeee"]),
+    ("module", &["sample-programs/gather.bir", "--size", "200x60", "--keys", "dd"]),
+    ("small", &["sample-programs/wrap.dma", "--size", "80x24", "--keys", "dd"]),
+    (
+        "light",
+        &["sample-programs/copy-4k.dma", "--size", "120x36", "--keys", "d", "--theme", "light"],
+    ),
+];
+
+#[test]
+fn the_pictures_of_the_documentation_are_the_real_screen() {
+    let mut stale = Vec::new();
+    for (name, args) in PICTURES {
+        let path = root().join(format!("docs/pictures/{name}.svg"));
+        let new = stdout(&[args, &["--to", "svg"][..]].concat());
+        if std::env::var_os("DMADBG_BLESS").is_some() {
+            std::fs::write(&path, &new).unwrap();
+        } else if std::fs::read_to_string(&path).ok().as_deref() != Some(&*new) {
+            stale.push(name);
+        }
+    }
+    assert!(stale.is_empty(), "{stale:?} out of date: DMADBG_BLESS=1 cargo test --test render");
+}
+
+#[test]
+fn every_picture_is_shown_somewhere_in_the_documentation() {
+    let mut pages = std::fs::read_to_string(root().join("README.md")).unwrap();
+    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "md") {
+            pages.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+    for (name, _) in PICTURES {
+        assert!(pages.contains(&format!("pictures/{name}.svg")), "{name} is shown nowhere");
+    }
+    let kept = std::fs::read_dir(root().join("docs/pictures")).unwrap().count();
+    assert_eq!(kept, PICTURES.len(), "docs/pictures has files that nothing draws");
+}
+
+#[test]
+fn a_picture_has_the_size_that_was_asked_for() {
+    for (w, h) in [(1, 1), (7, 3), (80, 24), (200, 60), (250, 80)] {
+        let text = stdout(&["sample-programs/copy-4k.dma", "--size", &format!("{w}x{h}")]);
+        assert_eq!(text.lines().count(), h, "{w}x{h}");
+        assert!(text.lines().all(|l| l.chars().count() <= w), "{w}x{h}");
+    }
+}
+
+#[test]
+fn a_script_and_keys_lead_to_what_is_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("s.dbg");
+    std::fs::write(&script, "doorbell\ninfo rings\n").unwrap();
+    let args = ["sample-programs/copy-4k.dma", "--script", script.to_str().unwrap()];
+    let text = stdout(&args);
+    assert!(text.contains("event 27 of"), "{text}");
+    assert!(text.contains("free"), "{text}");
+    let closed = stdout(&[&args[..], &["--keys", "<Esc>c"]].concat());
+    assert!(closed.contains("event 46 of 46") && closed.contains("END"), "{closed}");
+    // The same again is the same.
+    assert_eq!(stdout(&args), text);
+}
+
+#[test]
+fn the_form_is_that_of_the_option_else_of_the_name() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, begins) in [("a.svg", "<svg "), ("a.ansi", "\u{1b}["), ("a.txt", "dmadbg")] {
+        let path = dir.path().join(name);
+        stdout(&["sample-programs/copy-4k.dma", "-o", path.to_str().unwrap()]);
+        assert!(std::fs::read_to_string(path).unwrap().starts_with(begins), "{name}");
+    }
+    let plain = stdout(&["sample-programs/copy-4k.dma", "--to", "ansi", "--theme", "none"]);
+    assert!(!plain.contains("[3") && plain.contains("\u{1b}[1m"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_advice() {
+    let dir = tempfile::tempdir().unwrap();
+    let bad = dir.path().join("bad.dbg");
+    std::fs::write(&bad, "stpe\n").unwrap();
+    let wrong = dir.path().join("wrong.dbg");
+    std::fs::write(&wrong, "assert event == 5\n").unwrap();
+    let sample = "sample-programs/copy-4k.dma";
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&[sample, "--size", "0x5"], 2, "WxH"),
+        (&[sample, "--size", "99999x5"], 2, "at most"),
+        (&[sample, "--keys", "<Nokey>"], 2, "is no key"),
+        (&[sample, "--to", "sgv"], 2, "did you mean `svg`"),
+        (&[sample, "--theme", "drak"], 2, "did you mean `dark`"),
+        (&[sample, "--script", bad.to_str().unwrap()], 2, "did you mean"),
+        (&[sample, "--script", wrong.to_str().unwrap()], 1, "event == 5"),
+        (&["no-such-file.dma"], 2, "no-such-file.dma"),
+    ];
+    for (args, status, says) in cases {
+        let out = render(args);
+        let told = String::from_utf8_lossy(&out.stderr).into_owned()
+            + &String::from_utf8_lossy(&out.stdout);
+        assert_eq!(out.status.code(), Some(*status), "{args:?}: {told}");
+        assert!(told.contains(says), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn a_picture_holds_no_escape_of_a_file_s_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.dma");
+    let text = std::fs::read_to_string(root().join("sample-programs/copy-4k.dma")).unwrap();
+    let text = text.replace("region hbm", "region \"h\\x1b[31m<b>\"");
+    std::fs::write(&path, text.replace("dst=hbm", "dst=0x10000000")).unwrap();
+    let out = render(&[path.to_str().unwrap(), "--keys", "d", "--to", "svg"]);
+    let svg = String::from_utf8(out.stdout).unwrap();
+    assert!(svg.contains("&lt;b&gt;") && !svg.contains('\u{1b}'), "{svg}");
+    let text = stdout(&[path.to_str().unwrap(), "--keys", "d"]);
+    assert!(text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
+}
