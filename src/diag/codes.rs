@@ -1515,6 +1515,13 @@ pub static CODES: &[CodeInfo] = &[
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),
+    code(
+        ("S020", Error),
+        "commands of stops do not end",
+        "The commands of a stop move to another stop, whose commands move on, and so on beyond a bound.",
+        "Two stops of which each one's commands go to the other, or a very long run with a stop that goes on by itself.",
+        "Leave the move out of one of them, or use `display` instead.",
+    ),
 ];
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod rows;
 pub mod seams;
 pub mod shell;
 pub mod source;
+mod stops;
 pub mod theme;
 pub mod update;
 pub mod view;

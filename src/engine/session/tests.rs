@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use crate::engine::command::{Goto, Unit, Who};
+use crate::engine::command::{Goto, Switch, Unit, Who};
 use crate::engine::expr::{BinOp, Expr, QueueRef};
 use crate::engine::fixture::{self, *};
 use crate::engine::program::{DeviceOp, HostOp, QueueDecl, RingDecl, Speed};
@@ -161,7 +161,7 @@ proptest! {
 #[test]
 fn a_breakpoint_passes_over_its_first_hits_in_both_directions() {
     let mut s = Session::new(Arc::new(program(64, vec![copy(4096), copy(4096), copy(4096)])));
-    let stop = Command::Break { loc: Loc::Doorbell, cond: None, once: false, after: 1 };
+    let stop = Command::Break { loc: Loc::Doorbell(None), cond: None, once: false, after: 1 };
     s.execute(&stop).unwrap();
     let go = |s: &mut Session, back| {
         s.execute(&Command::Continue { back }).unwrap();
@@ -267,9 +267,9 @@ fn a_stop_that_was_not_hit_is_neither_counted_nor_deleted() {
     s.execute(&Command::Restart).unwrap();
     assert_eq!(s.stops().len(), 2);
     // Past the first event of batch 1, still inside it.
-    s.execute(&Command::Enable(vec![1], false)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::Off)).unwrap();
     s.execute(&Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: false }).unwrap();
-    s.execute(&Command::Enable(vec![1], true)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::On)).unwrap();
     cont(&mut s);
     assert_eq!((s.stops().len(), s.stops()[0].hits, s.stops()[1].hits), (2, 0, 1));
 }

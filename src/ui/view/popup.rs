@@ -203,6 +203,7 @@ fn help(t: Theme, room: usize, module: bool) -> Vec<Row> {
         ('n', "next_desc_idx: the slot handed out next"),
         ('*', "changed since the last stop"),
         ('B', "a breakpoint (b: disabled)"),
+        ('W', "a watchpoint on its bytes (w: disabled)"),
     ] {
         out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
     }
