@@ -1,9 +1,7 @@
 //! Tests of command lines.
 use super::super::{args::NUMBERED_PLACES, parse_loc, print, samples};
 use super::*;
-use crate::engine::command::{
-    Access, Arg, Attached, COMMANDS, Catch, Loc, Switch, Watch, Watched,
-};
+use crate::engine::command::{Access, Arg, Attached, COMMANDS, Catch, Loc, Switch, Watch, Watched};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::program::QueueId;
 use crate::udma::Dir;
