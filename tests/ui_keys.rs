@@ -67,6 +67,53 @@ fn b_sets_a_breakpoint_and_takes_it_away_and_c_stops_there() {
 }
 
 #[test]
+fn w_watches_the_bytes_of_the_selected_slot_and_takes_it_away() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "w");
+    assert_eq!(m.session.stops()[0].title(), "watchpoint 1");
+    let screen = styled(&draw(&m));
+    assert!(screen.lines().any(|l| l.contains("0 W ")), "{screen}");
+    keys(&mut m, "c");
+    let said = m.said.as_ref().unwrap().text.clone();
+    assert!(said.starts_with("watchpoint 1, tx[0]: byte 0 on: old = "), "{said}");
+    // A breakpoint beside it is marked before it, and each key takes away its own.
+    keys(&mut m, "b");
+    assert!(styled(&draw(&m)).lines().any(|l| l.contains("0*B ")));
+    keys(&mut m, "w");
+    assert_eq!(m.session.stops().iter().map(|s| s.title()).collect::<Vec<_>>(), ["breakpoint 2"]);
+    keys(&mut m, "b");
+    assert!(m.session.stops().is_empty());
+}
+
+#[test]
+fn w_in_the_memory_pane_watches_what_the_descriptor_names() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "s");
+    m.focus = Pane::Memory;
+    keys(&mut m, "w");
+    assert!(m.said.as_ref().unwrap().text.contains("(4096 bytes at"), "{:?}", m.said);
+    keys(&mut m, "w");
+    assert!(m.session.stops().is_empty());
+}
+
+#[test]
+fn values_and_the_commands_of_a_stop_are_shown_at_it() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, ":display q0.free<Enter>:break marker<Enter>c");
+    let said = |m: &dmadbg::ui::Model| m.said.as_ref().unwrap().text.clone();
+    assert_eq!(said(&m), "breakpoint 1, marker; 1: q0.free = 46 (0x2e)");
+    keys(&mut m, "g:commands 1 silent; print marker<Enter>c");
+    assert_eq!(said(&m), "marker = 2882400001 (0xabcdef01)");
+    keys(&mut m, "g:commands 1 silent; continue<Enter>c");
+    assert_eq!(Some(m.session.position()), m.session.end());
+    keys(&mut m, "g:commands 1 print marker; print event<Enter>c");
+    assert!(styled(&draw(&m)).contains("event = "), "over the screen");
+    keys(&mut m, "<Esc>g:commands 1 print tx[64].dmb<Enter>c");
+    assert!(said(&m).contains("`print tx[64].dmb`"), "{}", said(&m));
+    assert_eq!(m.session.stops()[0].hits, 5);
+}
+
+#[test]
 fn history_is_walked_and_the_line_being_typed_is_kept() {
     let mut m = model(one_copy(), "x", (80, 24));
     keys(&mut m, ":step<Enter>:where<Enter><Esc>:ne<Up><Up><Down>");

@@ -419,3 +419,20 @@ fn the_theme_of_a_module_is_the_same_as_of_rings() {
         .find(|y| buf[(area.x + 20, *y)].style().bg == t.selected(t.text()).bg);
     assert!(row.is_some());
 }
+
+#[test]
+fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
+    let mut m = model(module("copy.bir"), "copy.bir", (160, 45));
+    m.focus = Pane::Source;
+    keys(&mut m, "b");
+    while m.session.stops().is_empty() {
+        assert!(m.said.as_ref().is_some_and(|s| s.text.starts_with("no instruction")));
+        keys(&mut m, "<Down>b");
+    }
+    assert_eq!(m.session.stops()[0].text(), "%I-1");
+    keys(&mut m, "c");
+    assert!(m.said.as_ref().unwrap().text.starts_with("breakpoint 1, %I-1"), "{:?}", m.said);
+    m.focus = Pane::Source;
+    keys(&mut m, "b");
+    assert!(m.session.stops().is_empty());
+}
