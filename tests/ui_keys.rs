@@ -100,7 +100,9 @@ fn w_in_the_memory_pane_watches_what_the_descriptor_names() {
 fn values_and_the_commands_of_a_stop_are_shown_at_it() {
     let mut m = model(one_copy(), "x", (120, 36));
     keys(&mut m, ":display q0.free<Enter>:break marker<Enter>c");
-    let said = |m: &dmadbg::ui::Model| m.said.as_ref().unwrap().text.clone();
+    let said = |m: &dmadbg::ui::Model| {
+        m.said.as_ref().map(|s| s.text.clone()).unwrap_or(format!("{:?} {:?}", m.line, m.popup))
+    };
     assert_eq!(said(&m), "breakpoint 1, marker; 1: q0.free = 46 (0x2e)");
     keys(&mut m, "g:commands 1 silent; print marker<Enter>c");
     assert_eq!(said(&m), "marker = 2882400001 (0xabcdef01)");

@@ -245,7 +245,7 @@ impl Session {
         let after = self.machine.memory.clone();
         if !touch.written {
             let (part, at) = told(area, first.0);
-            return Some(format!("{at}read {}", value(&after, part)));
+            return Some(format!("{at}read {}", value(&after, part, &at)));
         }
         let before = self.timeline.state_at(e.n - 1, &self.machine).memory;
         let differs = |shared: (u64, u64)| {
@@ -255,7 +255,8 @@ impl Session {
         };
         let at = area.shared((touch.addr, touch.len)).find_map(differs).unwrap_or(first.0);
         let (part, at) = told(area, at);
-        Some(format!("{at}old = {}, new = {}", value(&before, part), value(&after, part)))
+        let (old, new) = (value(&before, part, &at), value(&after, part, &at));
+        Some(format!("{at}old = {old}, new = {new}"))
     }
 }
 
@@ -267,12 +268,14 @@ fn told(area: Area, at: u64) -> ((u64, u64), String) {
     }
     let (k, row) = area.row(at);
     let byte = at - row;
-    let part = (at, (area.len - byte).min(MAX_WATCH_TOLD_BYTES));
-    (part, format!("byte {} on: ", k * area.len + byte))
+    let from = byte - byte % MAX_WATCH_TOLD_BYTES;
+    let part = (row + from, (area.len - from).min(MAX_WATCH_TOLD_BYTES));
+    (part, format!("byte {} on: ", k * area.len + from))
 }
 
-/// Bytes as a number where they are one, else one by one; `??` and `--` as `x` shows them.
-fn value(memory: &Memory, area: (u64, u64)) -> String {
+/// Bytes as a number where they are all that is watched, else one by one; `??` and `--` as `x`
+/// shows them.
+fn value(memory: &Memory, area: (u64, u64), of_more: &str) -> String {
     let all = bytes(memory, area);
     let digits = |b: &Byte| match b {
         Byte::Never => "--".to_owned(),
@@ -280,7 +283,7 @@ fn value(memory: &Memory, area: (u64, u64)) -> String {
         Byte::Value(v) => format!("{v:02x}"),
     };
     match area.1 {
-        1 | 2 | 4 | 8 => {
+        1 | 2 | 4 | 8 if of_more.is_empty() => {
             let digits: String = all.iter().rev().map(digits).collect();
             format!("0x{digits}")
         }
@@ -305,9 +308,9 @@ mod tests {
     fn a_large_area_is_told_from_the_byte_that_counts_on() {
         let told = |area, at| told(area, at);
         assert_eq!(told(Area::new(100, 8), 104), ((100, 8), String::new()));
-        assert_eq!(told(Area::new(100, 64), 158), ((158, 6), "byte 58 on: ".to_owned()));
+        assert_eq!(told(Area::new(100, 62), 158), ((156, 6), "byte 56 on: ".to_owned()));
         let rows = Area { addr: 0, len: 4, rows: 128, stride: 1000 };
-        assert_eq!(told(rows, 2001), ((2001, 3), "byte 9 on: ".to_owned()));
+        assert_eq!(told(rows, 2001), ((2000, 4), "byte 8 on: ".to_owned()));
     }
 
     #[test]
