@@ -88,7 +88,7 @@ pub const MAX_FOLLOWING_COMMANDS: usize = 1 << 16;
 pub const MAX_DISPLAYS: usize = 100;
 /// Bytes that one watchpoint may watch for changes.
 pub const MAX_WATCH_CHANGE_BYTES: u64 = 1 << 20;
-/// Bytes of a watchpoint whose values before and after are told.
+/// Bytes of a watchpoint that are told whole, before and after; of more the word that counts.
 pub const MAX_WATCH_TOLD_BYTES: u64 = 8;
 /// States of queues that the checkpoints of a timeline hold together.
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;

@@ -294,12 +294,8 @@ impl Model {
         if matches!(command, Command::Source(_)) {
             self.say("a script is run by `run --script`, not on the screen", Some(Severity::Note));
         } else if let Some(why) = outcome.halt {
-            // A silent stop says nothing at all.
-            let silent = outcome.lines.is_empty();
-            let shown = if silent { Vec::new() } else { self.session.display_lines() };
-            let all: Vec<String> =
-                Some(why).filter(|w| !w.is_empty()).into_iter().chain(shown).collect();
-            self.said = (!all.is_empty()).then(|| Said { text: all.join("; "), severity: None });
+            self.said =
+                Some(why).filter(|w| !w.is_empty()).map(|text| Said { text, severity: None });
             self.after_move();
         } else {
             self.answer(outcome.lines);

@@ -245,7 +245,7 @@ impl Session {
         let after = self.machine.memory.clone();
         if !touch.written {
             let (part, at) = told(area, first.0);
-            return Some(format!("{at}read {}", value(&after, part, &at)));
+            return Some(format!("{at}read {}", value(&after, part)));
         }
         let before = self.timeline.state_at(e.n - 1, &self.machine).memory;
         let differs = |shared: (u64, u64)| {
@@ -255,40 +255,33 @@ impl Session {
         };
         let at = area.shared((touch.addr, touch.len)).find_map(differs).unwrap_or(first.0);
         let (part, at) = told(area, at);
-        let (old, new) = (value(&before, part, &at), value(&after, part, &at));
+        let (old, new) = (value(&before, part), value(&after, part));
         Some(format!("{at}old = {old}, new = {new}"))
     }
 }
 
-/// The part of watched bytes that is told: all where they are few, else some from `at` on; and
-/// where it begins.
+/// The part of watched bytes that is told: all where they are few, else the word that holds the
+/// byte at `at`; and where it begins.
 fn told(area: Area, at: u64) -> ((u64, u64), String) {
     if area.bytes() <= MAX_WATCH_TOLD_BYTES && area.rows == 1 {
         return ((area.addr, area.len), String::new());
     }
     let (k, row) = area.row(at);
     let byte = at - row;
-    let from = byte - byte % MAX_WATCH_TOLD_BYTES;
-    let part = (row + from, (area.len - from).min(MAX_WATCH_TOLD_BYTES));
-    (part, format!("byte {} on: ", k * area.len + from))
+    let from = byte - byte % WORD;
+    let part = (row + from, (area.len - from).min(WORD));
+    (part, format!("at +{:#x} ", k * area.len + from))
 }
 
-/// Bytes as a number where they are all that is watched, else one by one; `??` and `--` as `x`
-/// shows them.
-fn value(memory: &Memory, area: (u64, u64), of_more: &str) -> String {
-    let all = bytes(memory, area);
+/// Bytes as a little-endian number; `??` and `--` as `x` shows them.
+fn value(memory: &Memory, area: (u64, u64)) -> String {
     let digits = |b: &Byte| match b {
         Byte::Never => "--".to_owned(),
         Byte::Unknown => "??".to_owned(),
         Byte::Value(v) => format!("{v:02x}"),
     };
-    match area.1 {
-        1 | 2 | 4 | 8 if of_more.is_empty() => {
-            let digits: String = all.iter().rev().map(digits).collect();
-            format!("0x{digits}")
-        }
-        _ => all.iter().map(digits).collect::<Vec<_>>().join(" "),
-    }
+    let digits: String = bytes(memory, area).iter().rev().map(digits).collect();
+    format!("0x{digits}")
 }
 
 #[cfg(test)]
@@ -305,12 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn a_large_area_is_told_from_the_byte_that_counts_on() {
+    fn of_a_large_area_the_word_is_told_that_counts() {
         let told = |area, at| told(area, at);
         assert_eq!(told(Area::new(100, 8), 104), ((100, 8), String::new()));
-        assert_eq!(told(Area::new(100, 62), 158), ((156, 6), "byte 56 on: ".to_owned()));
+        assert_eq!(told(Area::new(100, 62), 158), ((156, 4), "at +0x38 ".to_owned()));
         let rows = Area { addr: 0, len: 4, rows: 128, stride: 1000 };
-        assert_eq!(told(rows, 2001), ((2000, 4), "byte 8 on: ".to_owned()));
+        assert_eq!(told(rows, 2001), ((2000, 4), "at +0x8 ".to_owned()));
     }
 
     #[test]
