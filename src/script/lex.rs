@@ -79,7 +79,8 @@ impl Fault {
     /// More advice after what there is.
     pub fn also(mut self, help: &str) -> Fault {
         let all = match self.0.help.take() {
-            Some(before) => format!("{before} {help}"),
+            Some(before) if before.ends_with(['.', '?', '!']) => format!("{before} {help}"),
+            Some(before) => format!("{before}. {help}"),
             None => help.to_owned(),
         };
         self.0.help = Some(all);

@@ -77,6 +77,8 @@ pub struct Watch {
 impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
+            // A bare number is an address.
+            Watched::Expr(Expr::Num(n)) => write!(f, "{n:#x}")?,
             Watched::Expr(e) => write!(f, "{e}")?,
             Watched::Slots { queue, dir, first, last } => {
                 let (queue, dir, first, last) = (*queue, *dir, *first, *last);

@@ -301,7 +301,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Look,
         ("", &[]),
         "say where the session stands and who moves next",
-        "",
+        "The newest event with its time, batch and phase, and the event that comes next.",
     ),
     spec(
         ("info", &["i"]),
@@ -336,10 +336,10 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("list", &["l"]),
-        Group::Module,
+        Group::Look,
         ("[LINE]", &[Arg::Number]),
         "the text of a module around a line, or around where its sequencers stand",
-        "",
+        "The text is that after the shown stage, and its lines are counted there. Without a module: the operations of the host script around the one in progress, or around operation LINE.",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(

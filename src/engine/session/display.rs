@@ -46,7 +46,12 @@ impl Session {
         expr: Option<&Expr>,
         form: Option<Form>,
     ) -> Result<Outcome, Diagnostic> {
-        let Some(expr) = expr else { return Ok(Outcome::list(self.display_lines())) };
+        let Some(expr) = expr else {
+            return Ok(match self.displays.as_slice() {
+                [] => Outcome::list(self.info_display()),
+                _ => Outcome::list(self.display_lines()),
+            });
+        };
         if self.displays.len() >= MAX_DISPLAYS {
             let text = format!("{MAX_DISPLAYS} values are shown already");
             return Err(Diagnostic::new("S003", text).help("`undisplay N` takes one away"));

@@ -401,9 +401,13 @@ fn bytes_words(s: &Session, area: &Area) -> String {
     let name = s.program().name_addr(area.addr);
     let hex = format!("{:#x}", area.addr);
     let name = if name == hex { hex } else { format!("{name}, {hex}") };
+    let nowhere = match s.machine().memory.outside(area.addr, area.len) {
+        Some(at) => format!(", no memory is known at {at:#x}"),
+        None => String::new(),
+    };
     match area.bytes() {
-        1 => format!("1 byte at {name}"),
-        n => format!("{n} bytes at {name}"),
+        1 => format!("1 byte at {name}{nowhere}"),
+        n => format!("{n} bytes at {name}{nowhere}"),
     }
 }
 

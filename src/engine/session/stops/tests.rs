@@ -199,6 +199,54 @@ proptest! {
     }
 }
 
+/// A pair that reads what the pair before it writes, with nothing between them.
+fn racing() -> Program {
+    let stage = |src, dst| HostOp::Stage {
+        queue: Q,
+        src,
+        dst,
+        size: 64,
+        barrier_code: 0,
+        set_dst_int: false,
+    };
+    let start = HostOp::CopyStart { queue: Q, m2s: 2, s2m: 2 };
+    program(64, vec![stage(BUFFER, DEVICE), stage(DEVICE, DEVICE + 64), start])
+}
+
+#[test]
+fn a_race_is_told_with_both_of_its_accesses_wherever_the_session_comes_from() {
+    let mut s = session(&racing(), &StopKind::Catch(Catch::Race), None, 0);
+    let why = run(&mut s, &GO).halt.unwrap();
+    let n = s.position();
+    assert_eq!(
+        why,
+        "catchpoint 1, race: R031 read after write: the write of e128.q0.rx[0] (event 33) and \
+         the read of e128.q0.tx[1] (event 37)"
+    );
+    assert_eq!(run(&mut s, &GO).halt.unwrap(), "the run is at its end");
+    assert_eq!((run(&mut s, &BACK).halt.unwrap(), s.position()), (why, n));
+    // A stop that is set behind it finds it too.
+    let mut late = Session::new(Arc::new(racing()));
+    run(&mut late, &Command::Goto(Goto::Mark("end".into())));
+    run(&mut late, &command(&StopKind::Catch(Catch::Race), None, 0));
+    run(&mut late, &BACK);
+    assert_eq!(late.position(), n);
+}
+
+#[test]
+fn working_out_what_a_stop_needs_can_be_cancelled() {
+    // Long enough to be told of.
+    let mut s = Session::new(Arc::new(program(64, vec![copy(1 << 21); 160])));
+    run(&mut s, &Command::Goto(Goto::Mark("end".into())));
+    let end = s.position();
+    let mut cancel = |_: Progress| std::ops::ControlFlow::Break(());
+    for (kind, after) in [(StopKind::Catch(Catch::Race), 0), (StopKind::Break(Loc::Fault), 1)] {
+        let out = s.execute_with(&command(&kind, None, after), &mut cancel).unwrap();
+        assert_eq!(out.lines, ["cancelled: no stop was set"], "{kind}");
+    }
+    assert_eq!((s.position(), s.stops().len()), (end, 0));
+}
+
 fn run(s: &mut Session, c: &Command) -> Outcome {
     s.execute(c).unwrap()
 }
