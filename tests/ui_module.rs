@@ -430,9 +430,15 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
         keys(&mut m, "<Down>b");
     }
     assert_eq!(m.session.stops()[0].text(), "%I-1");
+    let marked = |m: &Model| text(&draw(m)).lines().filter(|l| l.starts_with(" B")).count();
+    assert_eq!(marked(&m), 1);
     keys(&mut m, "c");
     assert!(m.said.as_ref().unwrap().text.starts_with("breakpoint 1, %I-1"), "{:?}", m.said);
     m.focus = Pane::Source;
     keys(&mut m, "b");
     assert!(m.session.stops().is_empty());
+    assert_eq!(marked(&m), 0);
+    // A block is marked at its line, after the stage that has it.
+    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>");
+    assert_eq!(marked(&m), 1);
 }

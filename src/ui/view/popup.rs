@@ -238,6 +238,7 @@ fn source_marks(out: &mut Vec<Row>, t: Theme) {
     for (mark, text) in [
         ('+', "the stage before has nothing for it"),
         ('~', "another line stood there for the same"),
+        ('B', "a breakpoint is about it (b: disabled)"),
         (link, "it stems from the selected instruction"),
         (t.cursor(), "the sequencer of this name is at it"),
         (t.waits(), "the sequencer of this name comes to it next"),

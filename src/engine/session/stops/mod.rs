@@ -12,6 +12,7 @@ pub use target::touches;
 
 use super::moves::Watching;
 use super::{EvalError, Outcome, Progress, Session, eval};
+use crate::bir::Pos;
 use crate::diag::Diagnostic;
 use crate::engine::command::{Block, BlockLine, Catch, Loc, Numbers, Switch, Watch};
 use crate::engine::expr::Expr;
@@ -461,6 +462,15 @@ impl Session {
         let mut all = self.stops.iter().filter_map(at);
         let first = all.next()?;
         Some(if first.watches { all.find(|s| !s.watches).unwrap_or(first) } else { first })
+    }
+
+    /// Whether a breakpoint is about an instruction of the loaded module, or about a block by its
+    /// queue and its position there; and whether it is heeded.
+    pub fn break_on_inst(&self, pos: Option<Pos>, block: Option<(&str, u32)>) -> Option<bool> {
+        let run = self.program().module.as_ref()?;
+        let block = block.and_then(|(queue, k)| Some((run.queue(queue)?.id, k)));
+        let here = self.stops.iter().filter(|s| s.target.is_about(pos, block));
+        here.map(|s| s.enabled).max()
     }
 
     /// The number of the breakpoint at a slot.

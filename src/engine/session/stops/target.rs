@@ -160,6 +160,13 @@ impl Target {
         }
     }
 
+    /// Whether it is about an instruction of the loaded module or about a block.
+    pub(super) fn is_about(&self, pos: Option<Pos>, block: Option<(QueueId, u32)>) -> bool {
+        let Target::Insts(insts) = self else { return false };
+        pos.is_some_and(|p| insts.positions.contains(&p))
+            || block.is_some_and(|b| insts.whole.contains(&b))
+    }
+
     /// What is not said by how it was asked for: addresses, or that there is no such thing.
     pub(super) fn place(&self, s: &Session) -> Option<String> {
         match self {
