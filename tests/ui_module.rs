@@ -430,7 +430,8 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
         keys(&mut m, "<Down>b");
     }
     assert_eq!(m.session.stops()[0].text(), "%I-1");
-    let marked = |m: &Model| text(&draw(m)).lines().filter(|l| l.starts_with(" B")).count();
+    let mark = |l: &&str| l.starts_with(" B ") || l.starts_with(" B◆");
+    let marked = |m: &Model| text(&draw(m)).lines().filter(mark).count();
     assert_eq!(marked(&m), 1);
     keys(&mut m, "c");
     assert!(m.said.as_ref().unwrap().text.starts_with("breakpoint 1, %I-1"), "{:?}", m.said);
