@@ -422,7 +422,7 @@ fn the_theme_of_a_module_is_the_same_as_of_rings() {
 
 #[test]
 fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
-    let mut m = model(module("copy.bir"), "copy.bir", (160, 45));
+    let mut m = model(module("copy.bir"), "copy.bir", (200, 60));
     m.focus = Pane::Source;
     keys(&mut m, "b");
     while m.session.stops().is_empty() {
