@@ -86,6 +86,16 @@ pub const MAX_BIR_DEPTH: usize = 256;
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
+/// Commands of one stop.
+pub const MAX_BLOCK_COMMANDS: usize = 1000;
+/// Commands of stops that are executed in a row because one command led to a stop.
+pub const MAX_FOLLOWING_COMMANDS: usize = 1 << 16;
+/// Values that are shown at every stop.
+pub const MAX_DISPLAYS: usize = 100;
+/// Bytes that one watchpoint may watch for changes.
+pub const MAX_WATCH_CHANGE_BYTES: u64 = 1 << 20;
+/// Bytes of a watchpoint that are told whole, before and after; of more the word that counts.
+pub const MAX_WATCH_TOLD_BYTES: u64 = 8;
 /// States of queues that the checkpoints of a timeline hold together.
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.

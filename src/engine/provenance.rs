@@ -194,6 +194,24 @@ impl<'a> Provenance<'a> {
         Err(self.near(name, insts))
     }
 
+    /// Names of blocks, queues and locations, and names of instructions of all stages.
+    pub fn names(&self) -> (Vec<String>, Vec<String>) {
+        let mut insts = BTreeSet::new();
+        for s in &self.run.lowered.snapshots {
+            s.module.visit(&mut |i| {
+                if insts.len() < MAX_NAMES_COMPARED && !i.name.is_empty() {
+                    insts.insert(i.name.to_string());
+                }
+            });
+        }
+        let queues = &self.module().queues;
+        let blocks = queues.iter().flat_map(|q| q.dma_blocks().map(|b| b.name.to_string()));
+        let places = self.run.exec.layout().placed().iter().map(|l| l.name.to_string());
+        let all = queues.iter().map(|q| q.name.to_string()).chain(blocks).chain(places);
+        let named: BTreeSet<String> = all.take(MAX_NAMES_COMPARED).collect();
+        (named.into_iter().collect(), insts.into_iter().collect())
+    }
+
     fn near(&self, name: &str, insts: bool) -> Vec<String> {
         let mut known = BTreeSet::new();
         for s in &self.run.lowered.snapshots {

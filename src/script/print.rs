@@ -2,12 +2,14 @@
 //! line gives the command back (`docs/commands.md`, "Lines").
 
 use super::args::is_bare_name;
+use super::command::stops::SILENT;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
 use crate::engine::command::{
-    Command, ExamineFormat, Expect, Explain, Form, Goto, InjectAt, Loc, Pass, Subject, Who,
+    Attached, Block, Command, ExamineFormat, Expect, Explain, Form, Goto, InjectAt, Loc, Pass,
+    Subject, Switch, Who,
 };
-use crate::engine::expr::QueueRef;
+use crate::engine::expr::{Expr, QueueRef};
 use std::fmt::Write as _;
 
 /// A command as one line, from which [`parse_command`](super::parse_command) reads it back.
@@ -36,21 +38,39 @@ pub fn print(command: &Command) -> String {
         }
         Command::Restart => "restart".to_owned(),
         Command::Break { loc, cond, once, after } => {
-            let mut out = format!("break {loc}");
-            if let Some(cond) = cond {
-                let _ = write!(out, " if {cond}");
+            stop(format!("break {loc}"), cond.as_ref(), *once, *after)
+        }
+        Command::Watch { watch, cond, once, after } => {
+            stop(format!("watch {watch}"), cond.as_ref(), *once, *after)
+        }
+        Command::Catch { what, cond, once, after } => {
+            stop(format!("catch {what}"), cond.as_ref(), *once, *after)
+        }
+        Command::Commands { stop, what } => {
+            let mut out = "commands".to_owned();
+            if let Some(n) = stop {
+                let _ = write!(out, " {n}");
             }
-            if *once {
-                out.push_str(" once");
-            }
-            if *after > 0 {
-                let _ = write!(out, " after {after}");
+            match what {
+                Attached::Show => {}
+                Attached::Clear => out.push_str(" end"),
+                Attached::Set(block) => {
+                    let _ = write!(out, " {}", block_text(block));
+                }
             }
             out
         }
         Command::Delete(numbers) => numbered("delete", numbers),
-        Command::Enable(numbers, true) => numbered("enable", numbers),
-        Command::Enable(numbers, false) => numbered("disable", numbers),
+        Command::Enable(numbers, Switch::On) => numbered("enable", numbers),
+        Command::Enable(numbers, Switch::Once) => numbered("enable once", numbers),
+        Command::Enable(numbers, Switch::Delete) => numbered("enable delete", numbers),
+        Command::Enable(numbers, Switch::Off) => numbered("disable", numbers),
+        Command::Display { expr: None, .. } => "display".to_owned(),
+        Command::Display { expr: Some(expr), form: None } => format!("display {expr}"),
+        Command::Display { expr: Some(expr), form: Some(form) } => {
+            format!("display/{} {expr}", letter(*form))
+        }
+        Command::Undisplay(numbers) => numbered("undisplay", numbers),
         Command::Print { expr, form } => match form {
             Some(form) => format!("print/{} {expr}", letter(*form)),
             None => format!("print {expr}"),
@@ -115,8 +135,33 @@ fn counted(back: bool, name: &str, count: u64) -> String {
     out
 }
 
-fn numbered(name: &str, numbers: &[u64]) -> String {
-    numbers.iter().fold(name.to_owned(), |out, n| format!("{out} {n}"))
+/// A stop with its options.
+fn stop(mut out: String, cond: Option<&Expr>, once: bool, after: u64) -> String {
+    if let Some(cond) = cond {
+        let _ = write!(out, " if {cond}");
+    }
+    if once {
+        out.push_str(" once");
+    }
+    if after > 0 {
+        let _ = write!(out, " after {after}");
+    }
+    out
+}
+
+/// The commands of a stop on one line. An empty block is one semicolon.
+pub fn block_text(block: &Block) -> String {
+    let silent = block.silent.then(|| SILENT.to_owned());
+    let all: Vec<String> =
+        silent.into_iter().chain(block.lines.iter().map(|l| print(&l.command))).collect();
+    if all.is_empty() { ";".to_owned() } else { all.join("; ") }
+}
+
+fn numbered(name: &str, numbers: &[(u64, u64)]) -> String {
+    numbers.iter().fold(name.to_owned(), |out, (first, last)| match first == last {
+        true => format!("{out} {first}"),
+        false => format!("{out} {first}-{last}"),
+    })
 }
 
 fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
@@ -171,8 +216,9 @@ fn expectation(e: &Expect) -> String {
 
 /// A text as it is where it reads back as it is, else in quotes.
 fn bare_or_quoted(text: &str, blanks: bool) -> String {
-    let special =
-        |c: char| c.is_control() || matches!(c, '"' | '#') || (c.is_ascii_whitespace() && !blanks);
+    let special = |c: char| {
+        c.is_control() || matches!(c, '"' | '#' | ';') || (c.is_ascii_whitespace() && !blanks)
+    };
     let bare = !text.contains(special) && text.trim_ascii() == text && !text.is_empty();
     if bare { text.to_owned() } else { quote(text) }
 }

@@ -68,7 +68,7 @@ impl Model {
             cut: false,
             only,
         });
-        if let Err(d) = self.answer() {
+        if let Err(d) = self.ask_anew() {
             self.search = None;
             return Err(d);
         }
@@ -81,7 +81,7 @@ impl Model {
     }
 
     /// Brings the answer up to where the session stands.
-    fn answer(&mut self) -> Result<(), Diagnostic> {
+    fn ask_anew(&mut self) -> Result<(), Diagnostic> {
         let now = (self.queue(), self.session.position());
         let Some(s) = self.search.as_ref().filter(|s| s.of != now) else { return Ok(()) };
         let go_on = &mut |_| ControlFlow::Continue(());
@@ -96,14 +96,14 @@ impl Model {
 
     /// Keeps the answer true while it decides what is shown.
     pub(super) fn prepare_search(&mut self) {
-        if self.search.as_ref().is_some_and(|s| s.only) && self.answer().is_err() {
+        if self.search.as_ref().is_some_and(|s| s.only) && self.ask_anew().is_err() {
             self.search = None;
         }
     }
 
     /// To the next match (1) or the one before (-1), going round.
     pub(super) fn go_to_match(&mut self, by: i64) {
-        if let Err(d) = self.answer() {
+        if let Err(d) = self.ask_anew() {
             return self.refuse(d);
         }
         let Some(s) = &self.search else {

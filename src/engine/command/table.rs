@@ -59,6 +59,10 @@ pub enum Arg {
     Field,
     /// A place.
     Loc,
+    /// An address to watch, a slot or a location.
+    Watch,
+    /// What may follow the kind of a catchpoint: a fault's name, a queue.
+    Catch,
     /// A queue.
     Queue,
     /// A mark's name.
@@ -107,6 +111,7 @@ const INFOS: &[&str] = &[
     "budget",
     "edits",
     "checks",
+    "display",
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
@@ -114,6 +119,9 @@ const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const AT: &[&str] = &["at"];
 const RINGS: &[&str] = &["tx", "rx"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
+const WATCH_OPTIONS: &[&str] = &["read", "write", "access", "change", "if", "once", "after"];
+const SWITCHES: &[&str] = &["once", "delete"];
+const CATCHES: &[&str] = &["fault", "race", "doorbell", "marker", "timeout", "ret", "stall"];
 
 const fn spec(
     (name, aliases): (&'static str, &'static [&'static str]),
@@ -220,8 +228,8 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("break", &["b"]),
         Group::Stop,
         ("LOC [if EXPR] [once] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
-        "stop at a slot, batch, address, doorbell, marker, fault or event",
-        "A slot stops at each event that touches it: staged, fetched, read, visible, retired. An address stops at each access. `after N` passes over the first N hits.",
+        "stop at a slot, batch, address, doorbell, queue, instruction, block, line or stage",
+        "A slot stops at each event that touches it: staged, fetched, read, visible, retired; an address at each access. An instruction or a block of a module stops where a sequencer begins it and where an engine takes up its descriptors; `pass STAGE` where the stages are gone through. `after N` passes over the first N hits of the run. `break tx[3] if tx[3].dmb`, `break %I-34`, `break dma_block_2 once`.",
     ),
     spec(
         ("tbreak", &["tb"]),
@@ -231,24 +239,51 @@ pub static COMMANDS: &[CommandSpec] = &[
         "",
     ),
     spec(
+        ("watch", &[]),
+        Group::Stop,
+        (
+            "ADDR[,LEN] [read|write|access|change] [if EXPR] [once] [after N]",
+            &[Arg::Watch, Arg::Words(WATCH_OPTIONS)],
+        ),
+        "stop where bytes of memory are read or written",
+        "ADDR is an expression, worked out now; LEN is 4 where nothing is said. `marker` watches the marker word, `tx[3]` or `tx[3:9]` the bytes of slots, `mem32[0x10]` what it reads, a location of a module all its bytes, `semaphore 3` a semaphore. Without a word: `write`, that is every write, of the value that was there as well; `change` only writes after which a byte is another one. `watch 0x1000,64 change`, `watch tx[3] access`.",
+    ),
+    spec(
+        ("catch", &[]),
+        Group::Stop,
+        (
+            "fault [NAME]|race|doorbell [QUEUE]|marker|timeout|ret [N]|stall [if EXPR] [once] [after N]",
+            &[Arg::Words(CATCHES), Arg::Catch, Arg::Words(BREAK_OPTIONS)],
+        ),
+        "stop where something of a kind happens",
+        "`race`: at the second access of a pair that nothing orders under the session's reading of the barriers. `ret`: at a driver call that returns anything but 0, or exactly N (`ret BUG`: an assertion). `stall`: at a queue or sequencer that cannot go on. `catch fault PKT_LEN`, `catch doorbell q1`.",
+    ),
+    spec(
+        ("commands", &[]),
+        Group::Stop,
+        ("[N] [end | [silent;] COMMAND; ..]", &[Arg::Number, Arg::Command]),
+        "commands to execute whenever stop N is hit",
+        "Without a number: of the newest stop. Without commands it shows them, and in a script the lines up to `end` are the commands. `end` alone takes them away. After `silent` nothing is told of the stop itself. What follows a command that moves is left out, as in gdb. `commands 1 silent; print q0.free; continue`.",
+    ),
+    spec(
         ("delete", &["del"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "delete breakpoints by number, or all",
-        "",
+        ("[N|N-M ..]", &[Arg::Number]),
+        "delete stops by number, or all",
+        "Of a range those that there are. Numbers are not used again.",
     ),
     spec(
         ("enable", &["en"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "enable breakpoints by number, or all",
-        "",
+        ("[once|delete] [N|N-M ..]", &[Arg::Words(SWITCHES), Arg::Number]),
+        "enable stops by number, or all",
+        "`once`: until the next hit, then it is disabled; `delete`: until the next hit, then it is gone.",
     ),
     spec(
         ("disable", &["dis"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "disable breakpoints by number, or all",
+        ("[N|N-M ..]", &[Arg::Number]),
+        "disable stops by number, or all",
         "",
     ),
     spec(
@@ -257,6 +292,20 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("[/x|/d|/t|/c] EXPR", &[Arg::Expr]),
         "show the value of an expression",
         "Integers, fields (tx[3].dmb), queues (q0.free), memory (mem32[0x10]), `marker`, `event`, $variables; C operators on unsigned 64-bit values that wrap.",
+    ),
+    spec(
+        ("display", &[]),
+        Group::Look,
+        ("[/x|/d|/t|/c] [EXPR]", &[Arg::Expr]),
+        "show the value of an expression now and whenever the session stops",
+        "Without an expression: all of them now. What has no value at a stop shows as ?? with the reason. `display/d q0.free`.",
+    ),
+    spec(
+        ("undisplay", &[]),
+        Group::Look,
+        ("[N|N-M ..]", &[Arg::Number]),
+        "show values by number no longer, or none",
+        "",
     ),
     spec(
         ("x", &[]),
@@ -277,13 +326,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Look,
         ("", &[]),
         "say where the session stands and who moves next",
-        "",
+        "The newest event with its time, batch and phase, and the event that comes next.",
     ),
     spec(
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks|display [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
@@ -347,10 +396,10 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("list", &["l"]),
-        Group::Module,
+        Group::Look,
         ("[LINE]", &[Arg::Number]),
         "the text of a module around a line, or around where its sequencers stand",
-        "",
+        "The text is that after the shown stage, and its lines are counted there. Without a module: the operations of the host script around the one in progress, or around operation LINE.",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(
@@ -444,7 +493,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Pass, Unit, Who};
+    use crate::engine::command::{Access, Catch, Info, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -473,6 +522,9 @@ mod tests {
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
         assert_eq!(PASSES, Pass::words());
+        assert_eq!(CATCHES, Catch::WORDS);
+        assert_eq!(WATCH_OPTIONS[..4], Access::ALL.map(Access::name));
+        assert_eq!(WATCH_OPTIONS[4..], *BREAK_OPTIONS);
     }
 
     #[test]

@@ -136,12 +136,7 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
 
 impl Session {
     pub(super) fn print(&mut self, expr: &Expr, form: Option<Form>) -> Result<Outcome, Diagnostic> {
-        let v = self.value(expr)?;
-        let text = match form {
-            None if v < 10 => v.to_string(),
-            None => format!("{v} ({v:#x})"),
-            Some(form) => value_text(v, 8, form),
-        };
+        let text = printed(self.value(expr)?, form);
         Ok(Outcome::say(format!("{expr} = {text}")))
     }
 
@@ -238,6 +233,7 @@ impl Session {
             Info::Edits => self.info_edits(),
             // Text that the caller makes.
             Info::Checks => id.map(|_| Vec::new()).ok_or_else(none)?,
+            Info::Display => self.info_display(),
         }))
     }
 
@@ -365,17 +361,6 @@ impl Session {
                 )
             })
             .collect()
-    }
-
-    fn info_breakpoints(&self) -> Vec<String> {
-        if self.stops.is_empty() {
-            return vec!["no breakpoints".to_owned()];
-        }
-        let line = |s: &super::Stop| {
-            let off = if s.enabled { "" } else { ", disabled" };
-            format!("breakpoint {}: {}, hit {} times{off}", s.number, s.text(), s.hits)
-        };
-        self.stops.iter().map(line).collect()
     }
 
     fn info_faults(&self) -> Vec<String> {
@@ -517,6 +502,15 @@ fn explain_code(name: &str) -> Result<Outcome, Diagnostic> {
         return Err(Diagnostic::new("S005", text));
     }
     Ok(Outcome::list(causes))
+}
+
+/// A value as `print` and `display` show it.
+pub(super) fn printed(v: u64, form: Option<Form>) -> String {
+    match form {
+        None if v < 10 => v.to_string(),
+        None => format!("{v} ({v:#x})"),
+        Some(form) => value_text(v, 8, form),
+    }
 }
 
 /// A value in a form; hexadecimal and binary are as wide as its bytes.

@@ -42,6 +42,15 @@ impl Session {
         Ok(Outcome::list(prov.lines(m, &found, self.program().arch)))
     }
 
+    /// Names that a module gives: blocks, queues and locations; and instructions of all stages.
+    /// Both are bounded, sorted, and empty without a module.
+    pub fn module_names(&self) -> (Vec<String>, Vec<String>) {
+        match &self.program().module {
+            Some(run) => Provenance::of(run).names(),
+            None => (Vec::new(), Vec::new()),
+        }
+    }
+
     pub(super) fn info_budget(&self) -> Result<Vec<String>, Diagnostic> {
         Ok(Budget::of_run(self.module_run()?).lines())
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use crate::engine::command::{Goto, Unit, Who};
+use crate::engine::command::{Goto, Switch, Unit, Who};
 use crate::engine::expr::{BinOp, Expr, QueueRef};
 use crate::engine::fixture::{self, *};
 use crate::engine::program::{DeviceOp, HostOp, QueueDecl, RingDecl, Speed};
@@ -11,7 +11,7 @@ use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
-fn program(size: u64, ops: Vec<HostOp>) -> Program {
+pub(super) fn program(size: u64, ops: Vec<HostOp>) -> Program {
     fixture::program(true, size, ops)
 }
 
@@ -45,7 +45,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     ]
 }
 
-fn random_program() -> impl Strategy<Value = Program> {
+pub(super) fn random_program() -> impl Strategy<Value = Program> {
     let size = prop_oneof![Just(32u64), Just(64), Just(128)];
     let speed =
         (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });
@@ -169,7 +169,7 @@ proptest! {
 #[test]
 fn a_breakpoint_passes_over_its_first_hits_in_both_directions() {
     let mut s = Session::new(Arc::new(program(64, vec![copy(4096), copy(4096), copy(4096)])));
-    let stop = Command::Break { loc: Loc::Doorbell, cond: None, once: false, after: 1 };
+    let stop = Command::Break { loc: Loc::Doorbell(None), cond: None, once: false, after: 1 };
     s.execute(&stop).unwrap();
     let go = |s: &mut Session, back| {
         s.execute(&Command::Continue { back }).unwrap();
@@ -275,9 +275,9 @@ fn a_stop_that_was_not_hit_is_neither_counted_nor_deleted() {
     s.execute(&Command::Restart).unwrap();
     assert_eq!(s.stops().len(), 2);
     // Past the first event of batch 1, still inside it.
-    s.execute(&Command::Enable(vec![1], false)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::Off)).unwrap();
     s.execute(&Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: false }).unwrap();
-    s.execute(&Command::Enable(vec![1], true)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::On)).unwrap();
     cont(&mut s);
     assert_eq!((s.stops().len(), s.stops()[0].hits, s.stops()[1].hits), (2, 0, 1));
 }
