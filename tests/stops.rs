@@ -153,7 +153,7 @@ fn what_is_wrong_in_a_block_is_told_at_its_line() {
     // And what goes wrong when the stop is hit.
     let r = script("copy-4k.dma", "break marker\ncommands\n  print tx[64].dmb\nend\ncontinue\n");
     assert_eq!(r.status, 2);
-    assert!(r.err.contains("--> s.dbg:3:3"), "{}", r.err);
+    assert!(r.err.contains("--> s.dbg:3:9"), "{}", r.err);
     let r = script("copy-4k.dma", "break marker\ncommands 1 assert 0\ncontinue\n");
     assert_eq!(r.status, 1);
     assert!(r.err.contains("error[S007]") && r.err.contains("s.dbg:2:1"), "{}", r.err);
