@@ -5,6 +5,7 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod causes;
 mod eval;
 mod look;
 mod module;
@@ -17,6 +18,7 @@ pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
+use moves::Watch;
 pub use passes::{SeqAt, counts};
 pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
@@ -252,8 +254,12 @@ impl Session {
             Command::Examine { format, addr } => self.examine(*format, addr.as_ref()),
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
-            Command::Explain(what) => self.explain(what),
-            Command::Provenance(subject) => self.provenance(subject),
+            Command::Explain(what) => self.explain(what, watch),
+            Command::LastWrite(bytes) => self.last_write(bytes, watch),
+            Command::NextRead(bytes) => self.next_read(bytes, watch),
+            Command::Origin(bytes) => self.origin(bytes, watch),
+            Command::Why(queue) => self.why(queue.as_ref(), watch),
+            Command::Provenance(subject) => self.provenance(subject, watch),
             Command::Pass(what) => self.pass(what.clone()),
             // Text that the caller makes, of a module that there must be.
             Command::List(_) => self.module().map(|_| Outcome::default()),

@@ -1,7 +1,7 @@
 //! The verbs about a module on rings: `provenance`, `info budget`.
 
 use super::eval::queue_of;
-use super::{EvalError, Outcome, Session};
+use super::{EvalError, Outcome, Session, Watch};
 use crate::diag::Diagnostic;
 use crate::engine::budget::Budget;
 use crate::engine::command::Subject;
@@ -14,12 +14,16 @@ impl Session {
         self.program().module.as_deref().ok_or_else(none)
     }
 
-    pub(super) fn provenance(&self, subject: &Subject) -> Result<Outcome, Diagnostic> {
+    pub(super) fn provenance(
+        &mut self,
+        subject: &Subject,
+        _watch: Watch<'_>,
+    ) -> Result<Outcome, Diagnostic> {
         let run = self.module_run()?;
         let prov = Provenance::of(run);
         let m = self.machine();
         let found = match subject {
-            Subject::Slot { queue, dir, index } => {
+            Subject::Slot { queue, dir, index, .. } => {
                 let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
                 let size = m.queue(id).map_or(0, |q| q.ring(*dir).size);
                 if *index >= size {

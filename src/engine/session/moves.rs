@@ -22,7 +22,8 @@ pub struct Progress {
 /// Events between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 14;
 
-type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+/// Who is told of the progress of a long run and can cancel it.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The state before an event, as far as a question may need it.
 #[derive(Clone, Copy)]

@@ -66,7 +66,7 @@ pub(super) fn is_doorbell(m: &Machine, e: &Event, queue: Option<QueueId>) -> boo
 }
 
 /// Slots that an event touches: queue, direction, first, how many.
-fn slots(e: &Event) -> Vec<(QueueId, Dir, u64, u64)> {
+pub(super) fn slots(e: &Event) -> Vec<(QueueId, Dir, u64, u64)> {
     let Some(id) = e.queue() else { return Vec::new() };
     let one = |dir, slot| vec![(id, dir, slot, 1)];
     match e.kind {
