@@ -77,6 +77,8 @@ pub enum Cmd {
     Shrink(ShrinkArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
+    /// Follow a slot, a bit of it, an address or a name of a module to its source and back.
+    Provenance(ProvenanceArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Print the manual page.
@@ -400,6 +402,29 @@ pub struct ExplainArgs {
     /// A code (D017), a word (0x0d001000), a fault (PREFETCH_RING_ID), a field or a command.
     #[arg(value_name = "CODE|WORD|FAULT", required = true)]
     pub what: Vec<String>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `provenance`.
+#[derive(Debug, Args)]
+pub struct ProvenanceArgs {
+    /// Files, as for `run`.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Whose: tx[3], q0.rx[17], tx[3].dmb, an address, %I-34, or a name of the module.
+    #[arg(long = "of", value_name = "SUBJECT", required = true)]
+    pub subjects: Vec<String>,
+    /// The event at which the rings are looked at [default: the end of the run].
+    #[arg(long, value_name = "EVENT")]
+    pub at: Option<u64>,
+    /// How the files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

@@ -16,6 +16,7 @@ pub mod inputs;
 pub mod lower;
 pub mod numbers;
 pub mod out;
+pub mod provenance;
 pub mod rows;
 pub mod run;
 pub mod shell;
@@ -89,6 +90,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
+        Some(Cmd::Provenance(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
 }
@@ -115,6 +117,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
+        Cmd::Provenance(a) => provenance::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }

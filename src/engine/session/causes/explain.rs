@@ -364,10 +364,15 @@ impl Session {
         let Some(q) = self.machine.queue(id) else { return out };
         for dir in Dir::BOTH {
             let (sw, hw) = (q.sw(dir), q.hw(dir));
+            let driver = match q.decl.allocatable {
+                true => format!(
+                    "the driver writes slot {} next with phase {}; ",
+                    sw.next_desc_idx, sw.desc_ring_id
+                ),
+                false => String::new(),
+            };
             let text = format!(
-                "  {dir}: the driver writes slot {} next with phase {}; the engine fetches slot {} next and expects phase {} (MODEL); {} posted and not fetched, {} written and not posted",
-                sw.next_desc_idx,
-                sw.desc_ring_id,
+                "  {dir}: {driver}the engine fetches slot {} next and expects phase {} (MODEL); {} posted and not fetched, {} written and not posted",
                 hw.slot(hw.fetched),
                 hw.ring_id,
                 hw.posted - hw.fetched,

@@ -8,6 +8,7 @@ mod access;
 mod explain;
 mod initial;
 mod origin;
+mod staged;
 mod stream;
 mod sweep;
 mod why;
@@ -19,7 +20,7 @@ mod tests;
 use super::{EvalError, Outcome, Session, Watch, describe_event, inst_words, queue_of};
 use crate::bir::Pos;
 use crate::bir::exec::{Control, Item};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Place, render};
 use crate::engine::command::Bytes;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind, Machine};
@@ -192,7 +193,8 @@ impl Session {
     fn inst_line(&self, m: &Machine, e: &Event) -> Option<String> {
         let run = self.program().module.as_ref()?;
         let (pos, item) = inst_of(m, e)?;
-        let place = run.inst(pos).map(|i| crate::diag::render::place(&i.place));
+        let line = |p: &Place| render::place(&Place { offset: None, ..p.clone() });
+        let place = run.inst(pos).map(|i| line(&i.place));
         let place = place.filter(|p| !p.is_empty()).map(|p| format!(", {p}")).unwrap_or_default();
         Some(format!("{}{place}", inst_words(self.program(), pos, item)))
     }

@@ -51,12 +51,6 @@ impl Stream {
         }
     }
 
-    /// Whether the result is made of several bytes rather than a copy of one.
-    pub fn mixes(&self) -> bool {
-        let Work::Compute(payload) = &self.work else { return false };
-        !matches!(**payload, Payload::Transpose { .. })
-    }
-
     /// The Tx bytes of which the delivered bytes from `at` on are made, at most `most` parts.
     pub fn sources(&self, at: u64, len: u64, most: usize) -> Vec<Part> {
         let spans = match &self.work {

@@ -16,6 +16,9 @@ fn at_event(d: &Diagnostic) -> String {
 impl View<'_> {
     /// Why the engine has not written the marker.
     pub(super) fn engine(&self, chain: &mut Chain) {
+        if self.was_set(chain) {
+            return;
+        }
         if self.m.aborted.contains(&self.id().engine) {
             self.aborted(chain);
         } else if let Some(stall) = self.q.stalled {
@@ -26,6 +29,25 @@ impl View<'_> {
         } else {
             self.nothing_to_do(chain);
         }
+    }
+
+    /// The word is the marker, but no descriptor made it so: a poll sees it whatever was done.
+    fn was_set(&self, chain: &mut Chain) -> bool {
+        if !self.is_set() {
+            return false;
+        }
+        let word = self.word_name();
+        match self.past.word {
+            Some(e) if matches!(e.kind, EventKind::Visible { .. }) => return false,
+            Some(e) => chain.cause(format!(
+                "{word} is the marker although no descriptor wrote it: event {} stored it; a poll sees it at once, whatever was done",
+                e.n
+            )),
+            None => chain.cause(format!(
+                "{word} was the marker before the run, and nobody seeded it; a poll sees it at once, whatever was done"
+            )),
+        }
+        true
     }
 
     /// A fault has stopped the engine.
@@ -113,6 +135,13 @@ impl View<'_> {
                         None => "RX was never rung".to_owned(),
                     };
                     chain.cause(format!("{slots} is written and not posted: {rung}"));
+                } else if let Some(first) = p.rx.front() {
+                    chain.cause(format!(
+                        "{} takes {} of the packet's {} bytes: too short, and no more Rx descriptor is written",
+                        self.slots(Dir::Rx, first.k, p.rx.len() as u64),
+                        p.rx_bytes,
+                        p.need
+                    ));
                 } else {
                     chain.cause(format!(
                         "no Rx descriptor is written beyond the {} posted ones",
@@ -243,7 +272,8 @@ impl View<'_> {
         let rung = hw.posted.saturating_sub(sw.acked).min(taken);
         let mut parts = Vec::new();
         if rung > 0 {
-            parts.push(format!("{rung} rung and not acked"));
+            let given_up = if self.gave_up() { ", a timed-out batch's among them" } else { "" };
+            parts.push(format!("{rung} rung and not acked{given_up}"));
         }
         if taken > rung {
             parts.push(format!("{} staged and never rung", taken - rung));
@@ -274,7 +304,9 @@ impl View<'_> {
             )),
             None if self.ahead.bells[0].is_some() => {
                 let n = self.ahead.bells[0].map_or(0, |e| e.n);
-                chain.cause(format!("TX is not rung yet; the doorbell comes at event {n}"));
+                chain.cause(format!(
+                    "nothing is wrong yet: TX is not rung; the doorbell comes at event {n}"
+                ));
             }
             None => {
                 let rx = match self.past.bells[1].filter(|b| b.event > newest) {
@@ -317,28 +349,17 @@ impl View<'_> {
     /// All that is posted is done, and the word is not the marker, or it is.
     fn nothing_to_do(&self, chain: &mut Chain) {
         if !self.q.ready {
-            chain.cause(format!("{} is not initialised", self.id()));
+            let calm = if self.ahead.flip.is_some() { "nothing is wrong yet: " } else { "" };
+            chain.cause(format!("{calm}{} is not initialised", self.id()));
             return;
         }
         let posted = self.q.hw(Dir::Tx).posted;
         if self.is_set() {
-            match self.past.word {
-                Some(e) if matches!(e.kind, EventKind::Visible { .. }) => chain.cause(format!(
-                    "the marker has flipped: event {} wrote {} (`goto {}`)",
-                    e.n,
-                    self.word_name(),
-                    e.n
-                )),
-                Some(e) => chain.cause(format!(
-                    "{} is the marker although no descriptor wrote it: a store of event {} did",
-                    self.word_name(),
-                    e.n
-                )),
-                None => chain.cause(format!(
-                    "{} was the marker before the run, and nobody seeded it: a poll sees it at once, whatever was done",
-                    self.word_name()
-                )),
-            }
+            let n = self.past.word.map_or(0, |e| e.n);
+            chain.cause(format!(
+                "the marker has flipped: event {n} wrote {} (`goto {n}`)",
+                self.word_name()
+            ));
             return;
         }
         if posted == 0 || self.waiter().is_none() {

@@ -40,7 +40,9 @@ impl View<'_> {
             return;
         }
         self.given_up(chain);
-        self.module(chain);
+        if chain.causes.is_empty() {
+            self.module(chain);
+        }
         if chain.causes.is_empty() {
             self.calm(chain);
         }
@@ -66,7 +68,7 @@ impl View<'_> {
                 )
             }
             None if w.cpu.polled.is_some() => {
-                format!("{} has polled {what} for batch {}; the wait ends", w.name, w.cpu.batch)
+                format!("{} has polled {what} for batch {}: its wait ends", w.name, w.cpu.batch)
             }
             None => format!(
                 "{} waits for {what}, batch {}: its first read comes at {}",
@@ -77,10 +79,15 @@ impl View<'_> {
         }
     }
 
+    /// Whether a wait for the queue has timed out.
+    pub(super) fn gave_up(&self) -> bool {
+        let mut cpus = std::iter::once(&self.m.host).chain(self.m.seqs.iter().map(|s| &s.host));
+        cpus.any(|c| c.timed_out == Some(self.id()))
+    }
+
     /// Batches that nobody waits for any more.
     fn given_up(&self, chain: &mut Chain) {
-        let cpus = std::iter::once(&self.m.host).chain(self.m.seqs.iter().map(|s| &s.host));
-        if !cpus.into_iter().any(|c| c.timed_out == Some(self.id())) {
+        if !self.gave_up() {
             return;
         }
         let Some(d) = self.m.findings.iter().rev().find(|d| d.code == "R002") else { return };

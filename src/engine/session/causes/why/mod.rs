@@ -82,7 +82,7 @@ impl View<'_> {
     /// Who waits for the queue.
     fn waiter(&self) -> Option<Waiter<'_>> {
         let waits = |cpu: &Host| {
-            let own = |f: &Frame| matches!(f, Frame::Wait { queue, .. } if *queue == self.id());
+            let own = |f: &Frame| matches!(f, Frame::Wait { queue, .. } | Frame::Ack { queue, .. } if *queue == self.id());
             cpu.stack.iter().any(own)
         };
         let host = Some(Waiter { name: "host".to_owned(), cpu: &self.m.host });

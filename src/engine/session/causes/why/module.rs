@@ -1,11 +1,19 @@
 //! Sequencers of a module that stand: their waits come before anything of a queue.
 
 use super::{Chain, View};
+use crate::bir::Body;
 use crate::bir::exec::Why;
+use crate::diag::Place;
+use crate::engine::ring::seq::Sequencer;
 use crate::engine::session::inst_words;
 
 /// Updaters of a semaphore that are named.
 const NAMED: usize = 3;
+
+/// A place as file, line and column.
+fn line_of(place: &Place) -> String {
+    crate::diag::render::place(&Place { offset: None, ..place.clone() })
+}
 
 impl View<'_> {
     /// Why the instructions that would use the queue do not begin.
@@ -14,7 +22,19 @@ impl View<'_> {
         if self.q.has_work() {
             return;
         }
-        for s in &self.m.seqs {
+        // Those whose instruction goes through the queue come first.
+        let of_queue = |s: &&Sequencer| {
+            let item = control.current(&run.exec, s.engine);
+            let named = match item.and_then(|i| run.exec.inst(i)).map(|i| &i.body) {
+                Some(Body::Dma(d)) => d.queue.clone(),
+                Some(Body::Trigger(t)) => t.queue.clone(),
+                _ => None,
+            };
+            named.and_then(|n| run.queue(&n)).is_some_and(|at| at.id == self.id())
+        };
+        let (own, others): (Vec<&Sequencer>, Vec<&Sequencer>) =
+            self.m.seqs.iter().partition(of_queue);
+        for s in own.into_iter().chain(others) {
             if !s.host.stack.is_empty() {
                 continue;
             }
@@ -27,7 +47,7 @@ impl View<'_> {
             let at = inst.map_or_else(
                 || control.place(&run.exec, s.engine).to_string(),
                 |(pos, item)| {
-                    let place = run.inst(pos).map(|i| crate::diag::render::place(&i.place));
+                    let place = run.inst(pos).map(|i| line_of(&i.place));
                     let place = place.filter(|p| !p.is_empty()).map(|p| format!(" ({p})"));
                     format!("{}{}", inst_words(self.p, pos, item), place.unwrap_or_default())
                 },
