@@ -163,6 +163,8 @@ impl View<'_> {
                         "the TX doorbell of event {rung} ends inside a packet: {} is written and not posted",
                         self.slots(Dir::Tx, tx.posted, staged)
                     ));
+                } else if p.tx.last().is_some_and(|x| x.desc.is_meta()) {
+                    chain.cause(format!("{last} is META, and no data descriptor follows"));
                 } else {
                     chain.cause(format!(
                         "{last} has CONCAT and not LAST, and no descriptor follows"

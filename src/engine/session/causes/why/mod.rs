@@ -11,8 +11,6 @@ mod engine;
 mod host;
 mod module;
 mod order;
-#[cfg(test)]
-mod tests;
 
 use super::access::Span;
 use crate::diag::Diagnostic;
@@ -30,15 +28,23 @@ use ahead::{Ahead, Past};
 /// What is told.
 #[derive(Debug, Default)]
 struct Chain {
-    /// The unmet conditions, the most specific first.
+    /// The unmet conditions, the most specific first; what follows from one begins with `so`,
+    /// what it hangs on with `because`.
     causes: Vec<String>,
     /// What was found too, but keeps nothing from going on.
     also: Vec<String>,
 }
 
 impl Chain {
+    /// The cause, or what follows from what was told before.
     fn cause(&mut self, text: impl Into<String>) {
-        self.causes.push(text.into());
+        let text = text.into();
+        self.causes.push(if self.causes.is_empty() { text } else { format!("  so: {text}") });
+    }
+
+    /// What the line before hangs on.
+    fn because(&mut self, text: impl Into<String>) {
+        self.causes.push(format!("  because: {}", text.into()));
     }
 }
 
@@ -165,10 +171,7 @@ impl Session {
         view.engine(&mut chain);
         view.host(&mut chain);
         view.remarks(&mut chain);
-        let mut lines = Vec::new();
-        for (n, text) in chain.causes.into_iter().enumerate() {
-            lines.push(if n == 0 { text } else { format!("  so: {text}") });
-        }
+        let mut lines = chain.causes;
         lines.extend(chain.also.into_iter().map(|t| format!("also: {t}")));
         lines.extend(self.what_comes(&ahead));
         Ok(Outcome::list(lines))
