@@ -727,3 +727,46 @@ fn provenance_as_json_has_every_link() {
     assert_eq!((&lines[0]["event"], lines.len()), (&serde_json::json!(19), 4), "{}", staged.out);
     assert_eq!(lines[3]["event"], 19);
 }
+
+/// The blocks of a page that are sessions: the line of the block, its file, its lines.
+fn sessions(page: &str) -> Vec<(usize, String, Vec<String>)> {
+    let mut out: Vec<(usize, String, Vec<String>)> = Vec::new();
+    let mut open = false;
+    for (n, line) in page.lines().enumerate() {
+        if let Some(file) = line.strip_prefix("```dbg ") {
+            out.push((n, file.to_owned(), Vec::new()));
+            open = true;
+        } else if line == "```" {
+            open = false;
+        } else if open {
+            out.last_mut().unwrap().2.push(line.to_owned());
+        }
+    }
+    out
+}
+
+/// `DMADBG_BLESS=1` writes what comes out into the page.
+#[test]
+fn the_examples_of_the_page_are_what_comes_out() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/causes.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
+    let all = sessions(&page);
+    assert!(all.len() >= 9, "{}", all.len());
+    for (n, file, text) in all.iter().rev() {
+        let commands = text.iter().filter_map(|l| l.strip_prefix("> "));
+        let asked: String = commands.map(|c| format!("echo > {c}\n{c}\n")).collect();
+        let told = script(Path::new(file), &asked);
+        if std::env::var_os("DMADBG_BLESS").is_some() {
+            lines.splice(n + 1..n + 1 + text.len(), told);
+        } else {
+            assert_eq!(
+                text, &told,
+                "docs/causes.md is out of date: run DMADBG_BLESS=1 cargo test --test causes"
+            );
+        }
+    }
+    if std::env::var_os("DMADBG_BLESS").is_some() {
+        std::fs::write(path, lines.join("\n") + "\n").unwrap();
+    }
+}

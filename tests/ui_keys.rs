@@ -392,3 +392,23 @@ fn the_screen_goes_to_the_queue_that_something_happened_to() {
     keys(&mut m, "D");
     assert_eq!(shown(&m), "e128.q1");
 }
+
+/// The verbs that trace work from the line of the screen, and leave the session where it is.
+#[test]
+fn causes_are_told_on_the_screen() {
+    use dmadbg::ui::model::Popup;
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "d");
+    let at = m.session.position();
+    for line in ["why", "origin marker", "explain tx[0]", "explain marker", "provenance tx[0]"] {
+        m.popup = None;
+        keys(&mut m, &format!(":{line}<Enter>"));
+        let told = match &m.popup {
+            Some((Popup::Output(lines), _)) => lines.join("\n"),
+            _ => m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default(),
+        };
+        assert!(m.line.is_none() && told.len() > 20, "{line}: {told}");
+        assert_eq!(m.session.position(), at);
+        keys(&mut m, "<Esc>");
+    }
+}

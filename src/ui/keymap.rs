@@ -215,6 +215,7 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('g')], "goto 0", "to the start", "start"),
     run(&[ch('G')], "goto end", "to the end", "end"),
     run(&[ch('w')], "where", "say where the run stands", ""),
+    run(&[ch('W')], "why", "why the marker does not flip", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
     act(

@@ -57,6 +57,8 @@ pub enum Arg {
     Expr,
     /// A place.
     Loc,
+    /// A place, a queue, a register, a code or a fault.
+    Explained,
     /// A queue.
     Queue,
     /// A mark's name.
@@ -277,7 +279,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("explain", &["e"]),
         Group::Look,
-        ("LOC|QUEUE|REGISTER|CODE|FAULT", &[Arg::Loc]),
+        ("LOC|QUEUE|REGISTER|CODE|FAULT", &[Arg::Explained]),
         "every bit of a slot in words, or a place, queue, register, diagnostic code or fault",
         "A slot or range (tx[3], tx[3:9]): its life, its batch, what it waits for, every bit. `marker`, `batch N`, `event N`, an address, `q0`, a register (drtp_inc), a code (R002), a fault (PKT_LEN).",
     ),

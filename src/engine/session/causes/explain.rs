@@ -3,7 +3,7 @@
 
 use super::super::look::{explain_code, explain_desc};
 use super::super::stops;
-use super::{Swept, initial, words};
+use super::{initial, words};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Explain, Loc};
 use crate::engine::program::QueueId;
@@ -23,7 +23,13 @@ impl Session {
         what: &Explain,
         watch: Watch<'_>,
     ) -> Result<Outcome, Diagnostic> {
-        let lines = match what {
+        let mut cancelled = false;
+        let watch: Watch<'_> = &mut |p| {
+            let go_on = watch(p);
+            cancelled |= go_on.is_break();
+            go_on
+        };
+        let mut lines = match what {
             Explain::Code(name) => return explain_code(name, self.program().arch),
             Explain::Register(name) => self.explain_register(name),
             Explain::Queue(queue) => {
@@ -41,6 +47,9 @@ impl Session {
             Explain::Loc(Loc::Event(n)) => self.explain_event(*n)?,
             Explain::Loc(Loc::Addr(addr)) => self.explain_addr(*addr, watch)?,
         };
+        if cancelled {
+            lines.push("cancelled: older events were not looked at".to_owned());
+        }
         Ok(Outcome::list(lines))
     }
 
@@ -164,10 +173,16 @@ impl Session {
         let id = self.selected().ok_or_else(none)?;
         let mut events: Vec<Event> = Vec::new();
         let from = self.position();
-        let note = &mut |_: &Machine, e: &Event| {
+        let note = &mut |m: &Machine, e: &Event| {
             let kind = !matches!(e.kind, EventKind::Inst { .. } | EventKind::InstDone { .. });
-            // Marker writes, fences, sleeps and polls name no queue; their batch is the agent's.
-            let mine = e.queue().is_none_or(|q| q == id);
+            let marker = m.queue(id).map_or(0, |q| q.marker);
+            let mine = match e.kind {
+                // These name no queue, but its marker.
+                EventKind::Poll { addr, .. } | EventKind::MarkerWrite { addr, .. } => {
+                    super::shared((addr, 4), (marker, 8)).is_some()
+                }
+                _ => e.queue() == Some(id),
+            };
             (kind && mine && e.batch == n && n > 0).then_some(*e)
         };
         let _ = self.find_back(from, watch, note, &mut |_, e| {
@@ -337,7 +352,7 @@ impl Session {
                 }
             }
         }
-        let (writers, swept) = self.writers(self.position(), (addr, 1), watch);
+        let (writers, _) = self.writers(self.position(), (addr, 1), watch);
         for (part, event) in writers {
             match event {
                 Some(e) => out.extend(self.writer_lines(part, &e)),
@@ -349,9 +364,6 @@ impl Session {
                     }
                 }
             }
-        }
-        if swept == Swept::Cancelled {
-            out.push("cancelled".to_owned());
         }
         if let Some((id, dir, slot)) = slot {
             out.extend(self.explain_slots(id, dir, (slot, slot), watch)?);

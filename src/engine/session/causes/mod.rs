@@ -24,7 +24,7 @@ use crate::diag::{Diagnostic, Place, render};
 use crate::engine::command::Bytes;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind, Machine};
-use crate::limits::{MAX_TRACE_BYTES, MAX_TRACE_PARTS};
+use crate::limits::{MAX_RUN_EVENTS, MAX_TRACE_BYTES, MAX_TRACE_PARTS};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Dir};
 use access::{Span, shared, without};
@@ -219,11 +219,14 @@ impl Session {
         let mut control: Option<Arc<Control>> = self.machine.control.clone();
         let mut written: Option<Event> = None;
         // A successful poll is the host's read of what its batch wrote.
-        let (writers, _) = self.writers(self.position(), span, watch);
+        let (writers, swept) = self.writers(self.position(), span, watch);
+        if swept == Swept::Cancelled {
+            return Ok(Outcome::say("cancelled"));
+        }
         let visible = |e: &Event| matches!(e.kind, EventKind::Visible { .. });
         let mut by_batch = writers.iter().filter_map(|w| w.1).filter(visible).max_by_key(|e| e.n);
         let from = self.position();
-        let swept = self.find_forward(from, u64::MAX, watch, &mut |m, e| {
+        let swept = self.find_forward(from, MAX_RUN_EVENTS, watch, &mut |m, e| {
             let hits = |s: &Vec<Span>| s.iter().find_map(|s| shared(*s, span));
             let read = hits(&access::reads(&program, control.as_deref(), m, e));
             let wrote = hits(&access::writes(m, e));

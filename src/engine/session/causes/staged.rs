@@ -2,7 +2,7 @@
 //! who put the descriptor there otherwise (`docs/provenance.md`, "Rings without a module").
 
 use super::super::module::is_of;
-use super::{Span, Writer};
+use super::{Span, Swept, Writer};
 use crate::diag::Diagnostic;
 use crate::engine::program::{HostOp, QueueId};
 use crate::engine::ring::host::Frame;
@@ -35,7 +35,10 @@ impl Session {
             row("bits", &describe::sentence(desc, dir, arch)),
         ];
         let slot = (ring.slot_addr(index), DESC_BYTES as u64);
-        let (writers, _) = self.writers(self.position(), slot, watch);
+        let (writers, swept) = self.writers(self.position(), slot, watch);
+        if swept == Swept::Cancelled {
+            return Ok(Outcome::say("cancelled"));
+        }
         for (part, event) in &writers {
             out.extend(self.writer_rows(*part, event.as_ref()));
         }

@@ -70,11 +70,15 @@ impl View<'_> {
             None if w.cpu.polled.is_some() => {
                 format!("{} has polled {what} for batch {}: its wait ends", w.name, w.cpu.batch)
             }
-            None => format!(
+            None if w.cpu.ready_ns > self.m.now_ns => format!(
                 "{} waits for {what}, batch {}: its first read comes at {}",
                 w.name,
                 w.cpu.batch,
-                time(w.cpu.ready_ns.max(self.m.now_ns))
+                time(w.cpu.ready_ns)
+            ),
+            None => format!(
+                "{} waits for {what}, batch {}: its first read is still to come",
+                w.name, w.cpu.batch
             ),
         }
     }

@@ -161,8 +161,18 @@ impl Session {
             let d = Diagnostic::new("S010", "the program has nothing to run, so nothing waits");
             return Err(d.help("`explain tx[0]` tells what lies in its slots"));
         }
+        let mut cancelled = false;
+        let watch: Watch<'_> = &mut |p| {
+            let go_on = watch(p);
+            cancelled |= go_on.is_break();
+            go_on
+        };
         let past = self.past_of(id, watch);
         let ahead = self.ahead_of(id, watch);
+        // Half of what is known would be a lie.
+        if cancelled {
+            return Ok(Outcome::say("cancelled"));
+        }
         let m = self.machine.clone();
         let program = self.program().clone();
         let Some(q) = m.queue(id) else { return Ok(Outcome::default()) };
