@@ -546,7 +546,7 @@ fn places_are_explained_in_their_live_state() {
     );
     for bit in 0..32 {
         let named = slot.iter().any(|l| {
-            let first = l.trim().split_whitespace().next().unwrap_or_default();
+            let first = l.split_whitespace().next().unwrap_or_default();
             let (hi, lo) = first.split_once(':').unwrap_or((first, first));
             matches!((hi.parse::<u32>(), lo.parse::<u32>()), (Ok(hi), Ok(lo)) if (lo..=hi).contains(&bit))
         });

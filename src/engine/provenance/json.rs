@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 /// Objects of one answer; what is beyond is told by a last one.
 const MOST: usize = 65_536;
 
+/// Names of one stage; how many there are is told beside them.
+const MOST_NAMES: usize = 1024;
+
 fn hex(v: u64) -> Value {
     json!(format!("{v:#018x}"))
 }
@@ -93,9 +96,15 @@ impl Provenance<'_> {
 
     fn json_inst(&self, m: &Machine, pos: Pos, out: &mut Vec<Value>) {
         self.json_source(pos, out);
-        for d in self.descriptors(pos) {
-            let triggers: Vec<String> =
-                self.triggers(&d.queue, &d.block).iter().map(|t| t.name.to_string()).collect();
+        let mut of = None;
+        let mut triggers: Vec<String> = Vec::new();
+        // Those of a block follow each other: its triggers are looked up once.
+        for d in self.descriptors(pos).into_iter().take(MOST) {
+            if of.as_ref() != Some(&(d.queue.clone(), d.position)) {
+                let all = self.triggers(&d.queue, &d.block);
+                triggers = all.iter().map(|t| t.name.to_string()).collect();
+                of = Some((d.queue.clone(), d.position));
+            }
             out.push(json!({
                 "link": "descriptor", "queue_name": d.queue.to_string(), "position": d.position,
                 "block": d.block.to_string(), "descriptor": d.descriptor, "triggers": triggers,
@@ -116,6 +125,7 @@ impl Provenance<'_> {
             let names: Vec<String> = at
                 .paths
                 .iter()
+                .take(MOST_NAMES)
                 .filter_map(|p| Some(paths::at(&s.module, p)?.name.to_string()))
                 .collect();
             out.push(json!({

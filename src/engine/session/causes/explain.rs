@@ -3,7 +3,7 @@
 
 use super::super::look::{explain_code, explain_desc};
 use super::super::stops;
-use super::{initial, words};
+use super::{Swept, initial, words};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Explain, Loc};
 use crate::engine::program::QueueId;
@@ -44,11 +44,11 @@ impl Session {
             Explain::Loc(Loc::Doorbell) => self.explain_register("drtp_inc"),
             Explain::Loc(Loc::Fault) => self.explain_faults(),
             Explain::Loc(Loc::Batch(n)) => self.explain_batch(*n, watch)?,
-            Explain::Loc(Loc::Event(n)) => self.explain_event(*n)?,
+            Explain::Loc(Loc::Event(n)) => self.explain_event(*n, watch)?,
             Explain::Loc(Loc::Addr(addr)) => self.explain_addr(*addr, watch)?,
         };
         if cancelled {
-            lines.push("cancelled: older events were not looked at".to_owned());
+            lines.push("cancelled: not every event was looked at".to_owned());
         }
         Ok(Outcome::list(lines))
     }
@@ -65,7 +65,9 @@ impl Session {
             let text = format!("{id}.{dir}[{last}] is not in the ring, which has {size}");
             return Err(Diagnostic::new("S005", text));
         }
-        let touched = self.touched(id, dir, (first, last), watch);
+        // More slots than lines are never shown.
+        let shown = last.min(first.saturating_add(MOST_LINES as u64));
+        let touched = self.touched(id, dir, (first, shown), watch);
         let mut lines = Vec::new();
         for index in first..=last {
             let Some((desc, life)) = self.slot(id, dir, index) else { continue };
@@ -276,12 +278,22 @@ impl Session {
         out
     }
 
-    fn explain_event(&mut self, n: u64) -> Result<Vec<String>, Diagnostic> {
-        let found = if n == 0 { None } else { self.events(n, n + 1).into_iter().next() };
-        let Some(e) = found else {
-            if n == 0 {
-                return Ok(vec!["event 0: the state before anything has happened".to_owned()]);
+    fn explain_event(&mut self, n: u64, watch: Watch<'_>) -> Result<Vec<String>, Diagnostic> {
+        if n == 0 {
+            return Ok(vec!["event 0: the state before anything has happened".to_owned()]);
+        }
+        let here = self.position();
+        let found = if n <= here {
+            self.events(n, n.saturating_add(1)).into_iter().next()
+        } else {
+            let ask = &mut |_: &Machine, e: &Event| (e.n == n).then_some(*e);
+            match self.find_forward(here, n - here, watch, ask) {
+                Swept::Found(e, _) => Some(e),
+                Swept::Cancelled => return Ok(Vec::new()),
+                Swept::End(_) | Swept::Limit(_) => None,
             }
+        };
+        let Some(e) = found else {
             let end = self.end().map(|e| format!("; the last one is {e}")).unwrap_or_default();
             return Err(Diagnostic::new("S005", format!("the run has no event {n}{end}")));
         };

@@ -234,8 +234,11 @@ impl Session {
             if let Some(part) = read {
                 return Some((*e, part, written, false));
             }
+            // The batches of a poll are those that are not acked yet, up to the awaited one.
+            let done = |q| m.queue(q).map_or(0, |q| q.ledger.done());
             if polled_for(m, e).is_some_and(|q| {
-                by_batch.is_some_and(|w| w.queue() == Some(q) && w.batch <= e.batch)
+                let of = |w: Event| w.queue() == Some(q) && w.batch > done(q) && w.batch <= e.batch;
+                by_batch.is_some_and(of)
             }) {
                 return Some((*e, span, written, true));
             }

@@ -79,7 +79,7 @@ impl Twin {
             }
             EventKind::Visible { addr, len, .. } => {
                 let work = m.queues[0].packet.work.clone();
-                if work == Work::Copy {
+                if matches!(work, Work::Copy | Work::Replicate(1)) {
                     let new: Vec<Tag> = self.read.drain(..len as usize).collect();
                     self.put(e.n, addr, new);
                     return;
@@ -519,6 +519,12 @@ fn a_successful_poll_reads_what_its_batch_wrote() {
     assert!(told[0].contains("poll "), "{told:?}");
     assert_eq!(told[1], "  a successful poll counts as a read of all that its batch wrote");
     assert!(told[2].starts_with("  written before that: event "), "{told:?}");
+    // A later batch's poll does not read what an acked one wrote.
+    let mut s = session(fixture::program(true, 64, vec![copy(64), hop(BUFFER, DEVICE + 64, 64)]));
+    s.execute(&Command::Restart).unwrap();
+    s.execute(&Command::Finish { back: false }).unwrap();
+    let told = lines(&mut s, Command::NextRead(at(DEVICE, 1)));
+    assert!(told[0].starts_with("nothing reads "), "{told:?}");
 }
 
 #[test]

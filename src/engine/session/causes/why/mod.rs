@@ -230,7 +230,7 @@ impl Session {
                 out.push(format!("a poll sees the marker at event {} (`goto {}`)", s.n, s.n));
             }
             (None, None) if a.next.is_some() => out.push(match a.complete {
-                true => format!("the marker does not flip until the run ends, event {}", a.last),
+                true => format!("the marker never flips: the run ends at event {}", a.last),
                 false => {
                     format!("the marker does not flip up to event {}; looked no further", a.last)
                 }

@@ -12,6 +12,9 @@ use crate::engine::session::inst_words;
 /// Updaters of a semaphore that are named.
 const NAMED: usize = 3;
 
+/// Blocks of a queue whose triggers are looked up.
+const LOOKED_AT: usize = 64;
+
 /// A sequencer that stands.
 struct Stands<'a> {
     seq: &'a Sequencer,
@@ -118,7 +121,8 @@ impl View<'_> {
             }
         });
         for q in &module.queues {
-            for block in q.dma_blocks().filter(|b| b.updates.iter().any(|u| u.id == id)) {
+            let own = q.dma_blocks().filter(|b| b.updates.iter().any(|u| u.id == id));
+            for block in own.take(LOOKED_AT) {
                 let triggers = prov.triggers(&q.name, &block.name);
                 engines.extend(triggers.iter().map(|t| t.engine));
                 let by: Vec<String> =
