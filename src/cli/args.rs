@@ -413,7 +413,7 @@ pub struct ProvenanceArgs {
     /// Files, as for `run`.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Whose: tx[3], q0.rx[17], tx[3].dmb, an address, %I-34, or a name of the module.
+    /// Whose: `tx[3]`, `q0.rx[17]`, `tx[3].dmb`, an address, `%I-34`, or a name of the module.
     #[arg(long = "of", value_name = "SUBJECT", required = true)]
     pub subjects: Vec<String>,
     /// The event at which the rings are looked at [default: the end of the run].
