@@ -45,7 +45,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     ]
 }
 
-fn random_program() -> impl Strategy<Value = Program> {
+pub(super) fn random_program() -> impl Strategy<Value = Program> {
     let size = prop_oneof![Just(32u64), Just(64), Just(128)];
     let speed =
         (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });

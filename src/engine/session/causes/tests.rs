@@ -550,3 +550,56 @@ fn the_sum_of_the_property_is_executed() {
     let s = session(authored(&[vec![plan]], &[]));
     assert!(s.machine().findings.is_empty(), "{:?}", s.machine().findings);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Of any program at any event: an answer, nothing moved, and what is foretold happens.
+    #[test]
+    fn why_and_explain_answer_everywhere_and_move_nothing(
+        p in super::super::tests::random_program(),
+        when in prop::collection::vec(any::<u64>(), 4),
+    ) {
+        let mut s = session(p);
+        let end = s.position();
+        for n in when {
+            s.execute(&Command::Goto(Goto::Event(Expr::Num(n % (end + 1))))).unwrap();
+            let before = s.machine().digest();
+            let told = lines(&mut s, Command::Why(None));
+            prop_assert!(told.len() >= 2, "{:?}", told);
+            prop_assert!(!told[0].starts_with("next:") && !told[0].starts_with("also:"), "{:?}", told);
+            let flip = told.iter().find_map(|l| l.strip_prefix("the marker flips at event "));
+            if let Some(rest) = flip {
+                let at: u64 = rest.split(',').next().unwrap().parse().unwrap();
+                let m = s.state_at(at);
+                let word = m.queues[0].marker + 4;
+                prop_assert_eq!(m.memory.read_u32(word), 0xabcd_ef01, "{:?}", told);
+            }
+            for what in ["marker", "event 7", "batch 1", "tx[0:3]", "q0", "drtp_inc", "fault"] {
+                let what = explained(what);
+                match s.execute(&Command::Explain(what)) {
+                    Ok(o) => prop_assert!(!o.lines.is_empty()),
+                    Err(d) => prop_assert_eq!(d.code, "S005"),
+                }
+            }
+            prop_assert_eq!(s.machine().digest(), before);
+        }
+    }
+}
+
+fn explained(text: &str) -> crate::engine::command::Explain {
+    use crate::engine::command::{Explain, Loc};
+    use crate::engine::expr::QueueRef;
+    match text {
+        "marker" => Explain::Loc(Loc::Marker),
+        "event 7" => Explain::Loc(Loc::Event(7)),
+        "batch 1" => Explain::Loc(Loc::Batch(1)),
+        "q0" => Explain::Queue(QueueRef::Queue(0)),
+        "fault" => Explain::Loc(Loc::Fault),
+        "drtp_inc" => Explain::Register(text.to_owned()),
+        _ => {
+            let (queue, dir) = (QueueRef::Selected, Dir::Tx);
+            Explain::Loc(Loc::Slots { queue, dir, first: 0, last: 3 })
+        }
+    }
+}
