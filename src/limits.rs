@@ -84,6 +84,18 @@ pub const MAX_BIR_BYTES: u64 = 1 << 29;
 pub const MAX_BIR_DEPTH: usize = 256;
 /// Bytes that `x` or the memory pane may show at once.
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
+/// Bytes that one question after a cause (`origin`, `last-write`, `next-read`) may be about.
+pub const MAX_TRACE_BYTES: u64 = 1 << 20;
+/// Parts of a range, each with a writer of its own, that `last-write` tells.
+pub const MAX_TRACE_PARTS: usize = 64;
+/// Copies that `origin` follows a byte back through.
+pub const MAX_ORIGIN_HOPS: u32 = 256;
+/// Steps that the whole path of an `origin` may have, all its branches together.
+pub const MAX_ORIGIN_STEPS: usize = 1024;
+/// Events that `why` runs ahead to see whether the marker flips.
+pub const MAX_WHY_EVENTS: u64 = 1 << 22;
+/// Descriptors not yet retired in which `why` looks for what writes a marker.
+pub const MAX_WHY_SLOTS: u64 = 1 << 16;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
 /// Commands of one stop.

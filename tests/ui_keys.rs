@@ -502,7 +502,7 @@ fn a_search_goes_from_match_to_match_round_the_ring() {
     let mut m = model(wrap64(), "x", (120, 36));
     keys(&mut m, "G/length == 4<Enter>");
     let first = (m.selection.dir, m.selection.slot);
-    let all = dmadbg::engine::session::Session::found(
+    let all = dmadbg::engine::session::Session::slots_found(
         &m.session,
         None,
         &match seams::parse("find length == 4").unwrap() {
@@ -684,4 +684,24 @@ fn what_is_selected_is_copied_in_four_forms() {
     m.focus = Pane::Checks;
     assert_eq!(copied(&mut m, HEX), None);
     assert!(m.said.as_ref().unwrap().text.contains("not copied"));
+}
+
+/// The verbs that trace work from the line of the screen, and leave the session where it is.
+#[test]
+fn causes_are_told_on_the_screen() {
+    use dmadbg::ui::model::Popup;
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "d");
+    let at = m.session.position();
+    for line in ["why", "origin marker", "explain tx[0]", "explain marker", "provenance tx[0]"] {
+        m.popup = None;
+        keys(&mut m, &format!(":{line}<Enter>"));
+        let told = match &m.popup {
+            Some((Popup::Output(lines), _)) => lines.join("\n"),
+            _ => m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default(),
+        };
+        assert!(m.line.is_none() && told.len() > 20, "{line}: {told}");
+        assert_eq!(m.session.position(), at);
+        keys(&mut m, "<Esc>");
+    }
 }

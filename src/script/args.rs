@@ -1,13 +1,15 @@
 //! The arguments of one command as they are taken from its line, and the kinds that several
 //! verbs share: words of a list, places, queues (`docs/commands.md`, "Places").
 
-use super::expr::{dir, expr, leftover, queue, slot_expr};
-use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
+use super::expr::{dir, expr, leftover, queue, slot_expr, slot_names};
+use super::lex::{
+    Fault, Res, did_you_mean, fault_of, is_name, name, number, quoted, shown, skip, stop,
+};
 use crate::diag::Diagnostic;
 use crate::engine::command::{
-    CommandSpec, InjectAt, Loc, Pass, Subject, Watched, is_plain_name, is_word, nearest,
+    Bytes, CommandSpec, InjectAt, Loc, Pass, Subject, Watched, is_plain_name, is_word, nearest,
 };
-use crate::engine::expr::{Expr, QueueRef};
+use crate::engine::expr::{Expr, QueueRef, SLOT_PROPERTIES};
 use crate::limits::MAX_SAME_CODE;
 use crate::udma::Dir;
 use nom::Parser;
@@ -223,6 +225,44 @@ impl<'a> Args<'a> {
         }))
     }
 
+    /// Bytes of memory: `ADDR[,LEN]`, slots, or the marker's word.
+    pub fn bytes(&mut self) -> Result<Bytes, Fault> {
+        const ADVICE: &str = "an address and a length (0x1000, 16), a slot (tx[3]), or `marker`";
+        if self.at_end() {
+            return Err(self.missing("an address").help(ADVICE));
+        }
+        let start = skip(self.rest);
+        // What goes on behind the slot is an expression: `tx[3].buf_ptr`.
+        if let Ok((rest, place)) = loc(start)
+            && skip(rest).is_empty()
+        {
+            let found = match place {
+                Loc::Slots { queue, dir, first, last } => {
+                    Some(Bytes::Slots { queue, dir, first, last })
+                }
+                Loc::Marker => Some(Bytes::Marker),
+                _ => None,
+            };
+            if let Some(found) = found {
+                self.rest = rest;
+                return Ok(found);
+            }
+        }
+        let addr = self.expr()?;
+        self.rest = skip(self.rest);
+        let len = match self.rest.strip_prefix(',') {
+            Some(rest) => {
+                self.rest = rest;
+                Some(self.last_expr()?)
+            }
+            None => match leftover(self.rest) {
+                Some(fault) => return Err(fault),
+                None => None,
+            },
+        };
+        Ok(Bytes::Span { addr, len })
+    }
+
     /// Whose provenance is asked for: a slot, an address, `%NAME` of an instruction, or a name.
     pub fn subject(&mut self) -> Result<Subject, Fault> {
         const ADVICE: &str = "a slot (tx[3], q0.rx[17]), an address, %INSTRUCTION, or the name of a block, queue or location";
@@ -255,13 +295,42 @@ impl<'a> Args<'a> {
             };
         }
         let whole = self.wrong("only one slot can be asked for at a time");
-        match self.loc()? {
+        let (place, path) = self.slot_path()?;
+        match place {
             Loc::Slots { queue, dir, first, last } if first == last => {
-                Ok(Subject::Slot { queue, dir, index: first })
+                Ok(Subject::Slot { queue, dir, index: first, path })
             }
             Loc::Addr(addr) => Ok(Subject::Addr(addr)),
             _ => Err(whole),
         }
+    }
+
+    /// A place, and behind a slot the names of a word and a field of it.
+    fn slot_path(&mut self) -> Result<(Loc, Vec<String>), Fault> {
+        let place = self.take(loc)?;
+        let mut path: Vec<String> = Vec::new();
+        while let (Loc::Slots { dir, .. }, Some(rest)) = (&place, self.rest.strip_prefix('.')) {
+            let word = path.first().map(String::as_str);
+            let known = match path.len() {
+                0 => slot_names(*dir, None),
+                1 => slot_names(*dir, word),
+                _ => Vec::new(),
+            };
+            let end = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
+            let part = rest.get(..end).unwrap_or_default();
+            if SLOT_PROPERTIES.iter().any(|p| p.0 == part) && part != "phase" {
+                let text = format!("`{part}` is no field of a descriptor");
+                return Err(Fault::new("S005", rest, text).wide(end));
+            }
+            if !known.contains(&part) {
+                let text = format!("`{part}` is no word or field of {}", dir.name());
+                return Err(Fault::new("S005", rest, text).wide(end.max(1)).near(part, known));
+            }
+            path.push(if part == "phase" { "ring_id".to_owned() } else { part.to_owned() });
+            self.rest = rest.get(end..).unwrap_or_default();
+        }
+        self.blank()?;
+        Ok((place, path))
     }
 
     /// One of `words`, or an unambiguous beginning of one, by its index.
@@ -295,6 +364,11 @@ impl<'a> Args<'a> {
         }
         Err(self.wrong(format!("{} is not expected here", shown(self.rest))))
     }
+}
+
+/// Whether a word is a queue and nothing more.
+pub(super) fn is_queue(word: &str) -> bool {
+    queue(word).is_ok_and(|(rest, _)| rest.is_empty())
 }
 
 /// Whether a word is meant as a slot or an address, well written or not.

@@ -1,7 +1,7 @@
 //! One line of text to one [`Command`]: names by [`find`], a small function per verb
 //! (`docs/commands.md`, "Lines").
 
-use super::args::Args;
+use super::args::{Args, is_queue};
 use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
@@ -12,8 +12,8 @@ use crate::engine::command::{
 use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
-use crate::udma::Dir;
 use crate::udma::cause::{CAUSES, by_name};
+use crate::udma::{Dir, reg};
 
 pub(super) mod stops;
 
@@ -51,6 +51,10 @@ const VERBS: &[(&str, Parse)] = &[
     ("where", |_| Ok(Command::Where)),
     ("info", info),
     ("explain", explain),
+    ("why", why),
+    ("last-write", |a| Ok(Command::LastWrite(a.bytes()?))),
+    ("next-read", |a| Ok(Command::NextRead(a.bytes()?))),
+    ("origin", |a| Ok(Command::Origin(a.bytes()?))),
     ("provenance", |a| Ok(Command::Provenance(a.subject()?))),
     ("pass", pass),
     ("list", list),
@@ -311,8 +315,20 @@ fn info(a: &mut Args<'_>) -> Result<Command, Fault> {
     Ok(Command::Info { what: Info::ALL[what], queue })
 }
 
+fn why(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Why(queue))
+}
+
 fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
     let word = a.peek();
+    if let Some(name) = reg::register(word) {
+        a.word();
+        return Ok(Command::Explain(Explain::Register(name.to_owned())));
+    }
+    if is_queue(word) {
+        return Ok(Command::Explain(Explain::Queue(a.queue()?)));
+    }
     let code = lookup(word).map(|c| c.code);
     let cause = CAUSES.iter().map(|c| c.name).find(|c| c.eq_ignore_ascii_case(word));
     if let Some(name) = code.or(cause) {
@@ -320,7 +336,11 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
         return Ok(Command::Explain(Explain::Code(name.to_owned())));
     }
     let upper = word.to_ascii_uppercase();
-    let near = nearest(&upper, CAUSES.iter().map(|c| c.name));
+    let lower = word.to_ascii_lowercase();
+    let near: Vec<&str> = nearest(&upper, CAUSES.iter().map(|c| c.name))
+        .into_iter()
+        .chain(nearest(&lower, reg::register_names()))
+        .collect();
     let code_like = word.len() == 4 && word.bytes().skip(1).all(|b| b.is_ascii_digit());
     let no_slot = a.wrong(format!("{} is no code, fault or place", shown(skip(a.rest))));
     // A name could stand for a block: nothing that has bits.
@@ -332,7 +352,7 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
         _ if code_like => fault.says(format!("no diagnostic has the code `{upper}`")),
         [] => fault,
         near => fault
-            .says(format!("{} is no code, fault or place", shown_verb(word)))
+            .says(format!("{} is no code, fault, register or place", shown_verb(word)))
             .help(did_you_mean(near)),
     })
 }

@@ -6,9 +6,10 @@ use super::args::place_words;
 use super::command::END_MARK;
 use super::expr::{here_names, plain_names, queue, queue_names, slot_names};
 use super::lex::{is_name, skip, without_comment};
+use crate::diag::codes::CODES;
 use crate::engine::command::{Arg, COMMANDS, CommandSpec, Pass, find, inst_text, name_text};
 use crate::engine::program::QueueId;
-use crate::udma::{Dir, cause::CAUSES};
+use crate::udma::{Dir, cause::CAUSES, reg::register_names};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -170,6 +171,11 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
                     out.add(options.iter().map(|w| (*w).to_owned()), word);
                 }
             }
+            Arg::Explained => {
+                out.add(place_words(), word);
+                out.add(names.queues.iter().map(QueueId::to_string), word);
+                out.add(explained().map(str::to_owned), word);
+            }
             Arg::Expr => return expression(rest, end, names),
             Arg::Field => {
                 let mut all = expression(rest, end, names);
@@ -234,6 +240,14 @@ fn kinds(spec: &CommandSpec, before: &[&str]) -> Vec<Arg> {
         (None, Some(last @ (Arg::Expr | Arg::Field | Arg::Words(_)))) => vec![*last],
         _ => Vec::new(),
     }
+}
+
+/// Names that `explain` has pages on: registers, codes, faults.
+fn explained() -> impl Iterator<Item = &'static str> {
+    let mut faults: Vec<&str> = CAUSES.iter().map(|c| c.name).collect();
+    faults.sort_unstable();
+    faults.dedup();
+    register_names().chain(CODES.iter().map(|c| c.code)).chain(faults)
 }
 
 impl Completion {
@@ -358,6 +372,12 @@ mod tests {
         assert_eq!(lines("step 3 packet e"), ["step 3 packet event", "step 3 packet engine"]);
         assert_eq!(lines("info rin"), ["info rings"]);
         assert_eq!(lines("info queue "), ["info queue e5.q0"]);
+        assert_eq!(lines("why "), ["why e5.q0"]);
+        assert_eq!(lines("explain drt"), ["explain drtp_inc", "explain drtp"]);
+        assert_eq!(lines("explain STRM"), ["explain STRM_FIRST", "explain STRM_LAST"]);
+        assert_eq!(lines("explain R01").len(), 10);
+        assert_eq!(lines("explain e5"), ["explain e5.q0"]);
+        assert_eq!(lines("last-write tx[1].buf"), ["last-write tx[1].buf_ptr"]);
         assert_eq!(lines("goto s"), ["goto start"]);
         assert_eq!(lines("goto e"), ["goto end"]);
         assert_eq!(lines("break ma"), ["break marker"]);

@@ -86,6 +86,12 @@ pub fn print(command: &Command) -> String {
         Command::Info { what, queue } => with_queue(format!("info {}", what.name()), *queue),
         Command::Explain(Explain::Code(code)) => format!("explain {code}"),
         Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
+        Command::Explain(Explain::Register(name)) => format!("explain {name}"),
+        Command::Explain(Explain::Queue(queue)) => format!("explain {queue}"),
+        Command::LastWrite(bytes) => format!("last-write {bytes}"),
+        Command::NextRead(bytes) => format!("next-read {bytes}"),
+        Command::Origin(bytes) => format!("origin {bytes}"),
+        Command::Why(queue) => with_queue("why".to_owned(), *queue),
         Command::Provenance(s) => format!("provenance {}", subject(s)),
         Command::Pass(Pass::Show) => "pass".to_owned(),
         Command::Pass(Pass::Select(stage)) => format!("pass {stage}"),
@@ -177,9 +183,10 @@ fn subject(s: &Subject) -> String {
         if is_bare_name(name, percent) { name.to_owned() } else { quote(name) }
     };
     match s {
-        Subject::Slot { queue, dir, index } => {
+        Subject::Slot { queue, dir, index, path } => {
             let (queue, dir, first) = (*queue, *dir, *index);
-            Loc::Slots { queue, dir, first, last: first }.to_string()
+            let slot = Loc::Slots { queue, dir, first, last: first }.to_string();
+            path.iter().fold(slot, |out, name| format!("{out}.{name}"))
         }
         Subject::Addr(addr) => format!("{addr:#x}"),
         Subject::Inst(name) => format!("%{}", named(name, true)),

@@ -3,11 +3,11 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    Access, Attached, Block, BlockLine, COMMANDS, Catch, Command, ExamineFormat, Expect, Explain,
-    Form, Goto, Info, InjectAt, Loc, Numbers, Pass, SaveFormat, Subject, Switch, Unit, Watch,
-    Watched, Who, Written,
+    Access, Attached, Block, BlockLine, Bytes, COMMANDS, Catch, Command, ExamineFormat, Expect,
+    Explain, Form, Goto, Info, InjectAt, Loc, Numbers, Pass, SaveFormat, Subject, Switch, Unit,
+    Watch, Watched, Who, Written,
 };
-use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
+use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, SLOT_PROPERTIES, UnOp};
 use crate::engine::program::QueueId;
 use crate::udma::cause::{CAUSES, Cause};
 use crate::udma::{Dir, field::FIELDS};
@@ -258,6 +258,13 @@ fn looks() -> impl Strategy<Value = Command> {
         loc()
             .prop_filter("a name has no bits", |l| !matches!(l, Loc::Name(_)))
             .prop_map(|l| Command::Explain(Explain::Loc(l))),
+        select(crate::udma::reg::register_names().collect::<Vec<_>>())
+            .prop_map(|n| Command::Explain(Explain::Register(n.to_owned()))),
+        named_queue().prop_map(|q| Command::Explain(Explain::Queue(q))),
+        bytes().prop_map(Command::LastWrite),
+        bytes().prop_map(Command::NextRead),
+        bytes().prop_map(Command::Origin),
+        option::of(named_queue()).prop_map(Command::Why),
         subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
         pass().prop_map(Command::Pass),
@@ -268,10 +275,40 @@ fn looks() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// A direction, and words and fields of its descriptors.
+fn subject_path() -> impl Strategy<Value = (Dir, Vec<String>)> {
+    let own = |n: &String| SLOT_PROPERTIES.iter().all(|p| p.0 != n);
+    let fields = slot_path().prop_map(move |(dir, path)| match path.iter().all(own) {
+        true => (dir, path),
+        false => (dir, Vec::new()),
+    });
+    prop_oneof![dir().prop_map(|d| (d, Vec::new())), fields]
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    let slots = (queue(), dir(), num(), 0..100u64).prop_map(|(queue, dir, first, more)| {
+        Bytes::Slots { queue, dir, first, last: first.saturating_add(more) }
+    });
+    let is_place = |e: &Expr| {
+        let slot = matches!(e, Expr::Slot { path, index, .. }
+            if path.is_empty() && matches!(**index, Expr::Num(_)));
+        slot || *e == Expr::Name("marker".to_owned())
+    };
+    let span = (expr(), option::of(expr()))
+        .prop_filter("a place", move |(addr, _)| !is_place(addr))
+        .prop_map(|(addr, len)| Bytes::Span { addr, len });
+    prop_oneof![slots, span, Just(Bytes::Marker)]
+}
+
 fn subject() -> impl Strategy<Value = Subject> {
     let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
     prop_oneof![
-        (queue(), dir(), num()).prop_map(|(queue, dir, index)| Subject::Slot { queue, dir, index }),
+        (queue(), num(), subject_path()).prop_map(|(queue, index, (dir, path))| Subject::Slot {
+            queue,
+            dir,
+            index,
+            path
+        }),
         num().prop_map(Subject::Addr),
         name().prop_map(Subject::Inst),
         name().prop_map(Subject::Name),

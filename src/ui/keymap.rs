@@ -318,6 +318,7 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('U'), ctrl('r')], "redo", "make it again", ""),
     run(&[ch('i')], "where", "say where the run stands", ""),
     run(&[ch('B')], "info breakpoints", "all stops", ""),
+    run(&[ch('W')], "why", "why the marker does not flip", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
     act(

@@ -56,7 +56,7 @@ impl Model {
     /// Asks anew and goes to the first match from the selected slot on.
     ///
     /// # Errors
-    /// As [`Session::found`](crate::engine::session::Session::found).
+    /// As [`Session::slots_found`](crate::engine::session::Session::slots_found).
     pub(super) fn search(&mut self, dir: Option<Dir>, expr: &Expr) -> Result<(), Diagnostic> {
         let only = self.search.as_ref().is_some_and(|s| s.only);
         self.search = Some(Search {
@@ -85,7 +85,7 @@ impl Model {
         let now = (self.queue(), self.session.position());
         let Some(s) = self.search.as_ref().filter(|s| s.of != now) else { return Ok(()) };
         let go_on = &mut |_| ControlFlow::Continue(());
-        let found = self.session.found(s.dir, &s.expr, go_on)?;
+        let found = self.session.slots_found(s.dir, &s.expr, go_on)?;
         if let Some(s) = &mut self.search {
             s.matches = found.slots.iter().map(|(dir, slot)| (*slot, *dir)).collect();
             s.matches.sort_unstable();

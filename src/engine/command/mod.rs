@@ -418,6 +418,14 @@ pub enum Command {
     },
     /// Every bit of a slot, or a code, in words.
     Explain(Explain),
+    /// Who wrote bytes last.
+    LastWrite(Bytes),
+    /// Who reads bytes next.
+    NextRead(Bytes),
+    /// Where bytes came from, back through copies.
+    Origin(Bytes),
+    /// Why a queue's marker does not flip.
+    Why(Option<QueueRef>),
     /// From a source line to the slots, and back.
     Provenance(Subject),
     /// Stages of a module's lowering.
@@ -557,6 +565,48 @@ pub enum Explain {
     Loc(Loc),
     /// A diagnostic code or a fault's name.
     Code(String),
+    /// A register of a queue or an engine, by name.
+    Register(String),
+    /// A queue.
+    Queue(QueueRef),
+}
+
+/// Bytes of memory that are asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Bytes {
+    /// `ADDR[,LEN]`: from an address on; one byte where no length is said.
+    Span {
+        /// The first address.
+        addr: Expr,
+        /// How many.
+        len: Option<Expr>,
+    },
+    /// `tx[3]`: the sixteen bytes of each slot from `first` to `last`.
+    Slots {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// First slot.
+        first: u64,
+        /// Last slot.
+        last: u64,
+    },
+    /// `marker`: the word that the selected queue's newest batch polls.
+    Marker,
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bytes::Span { addr, len: None } => write!(f, "{addr}"),
+            Bytes::Span { addr, len: Some(len) } => write!(f, "{addr}, {len}"),
+            &Bytes::Slots { queue, dir, first, last } => {
+                write!(f, "{}", Loc::Slots { queue, dir, first, last })
+            }
+            Bytes::Marker => write!(f, "{}", Loc::Marker),
+        }
+    }
 }
 
 /// Whose provenance is asked for.
@@ -570,6 +620,9 @@ pub enum Subject {
         dir: Dir,
         /// Slot.
         index: u64,
+        /// `.dmb`, `.len_ctrl.dmb`: a word or field of it, and of a word the field; empty for
+        /// the whole slot.
+        path: Vec<String>,
     },
     /// What lies at an address.
     Addr(u64),

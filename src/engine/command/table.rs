@@ -12,6 +12,8 @@ pub enum Group {
     Look,
     /// Changing the run.
     Change,
+    /// Causes: who wrote, where from, why not.
+    Trace,
     /// A module and its stages.
     Module,
     /// Scripts.
@@ -22,11 +24,12 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 7] = [
+    pub const ALL: [Group; 8] = [
         Group::Run,
         Group::Stop,
         Group::Look,
         Group::Change,
+        Group::Trace,
         Group::Module,
         Group::Script,
         Group::Session,
@@ -39,6 +42,7 @@ impl Group {
             Group::Stop => "stop",
             Group::Look => "look",
             Group::Change => "change",
+            Group::Trace => "trace",
             Group::Module => "module",
             Group::Script => "script",
             Group::Session => "session",
@@ -63,6 +67,8 @@ pub enum Arg {
     Watch,
     /// What may follow the kind of a catchpoint: a fault's name, a queue.
     Catch,
+    /// A place, a queue, a register, a code or a fault.
+    Explained,
     /// A queue.
     Queue,
     /// A mark's name.
@@ -341,9 +347,37 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("explain", &["e"]),
         Group::Look,
-        ("LOC|CODE", &[Arg::Loc]),
-        "every bit of a slot in words, or a diagnostic code or fault",
-        "",
+        ("LOC|QUEUE|REGISTER|CODE|FAULT", &[Arg::Explained]),
+        "every bit of a slot in words, or a place, queue, register, diagnostic code or fault",
+        "A slot or range (tx[3], tx[3:9]): its life, its batch, what it waits for, every bit. `marker`, `batch N`, `event N`, an address, `q0`, a register (drtp_inc), a code (R002), a fault (PKT_LEN).",
+    ),
+    spec(
+        ("why", &[]),
+        Group::Trace,
+        ("[QUEUE]", &[Arg::Queue]),
+        "why the marker does not flip: the chain of unmet conditions, most specific first",
+        "Of the selected queue, where none is named. Also tells what happens next and at which event the marker flips, if nothing is changed. What is a decision of the model says MODEL.",
+    ),
+    spec(
+        ("last-write", &["lw"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "the newest event up to here that wrote the bytes",
+        "Each writer with the part that is its own, and whether it changed anything; or what the bytes held from the start. Nothing moves: `goto N` goes there.",
+    ),
+    spec(
+        ("next-read", &["nr"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "the next event that reads one of the bytes",
+        "Fetches, reads of the engine, polls, instructions of a module; a successful poll counts as a read of what its batch wrote. Nothing moves.",
+    ),
+    spec(
+        ("origin", &["or"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "follow bytes back through descriptor copies to where they came from",
+        "Each copy with its event, its Rx slot, and the Tx slots and addresses that filled it, indented below what it wrote. A computed byte has every source below it.",
     ),
     spec(
         ("set", &[]),
@@ -382,10 +416,10 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("provenance", &["prov"]),
-        Group::Module,
-        ("LOC|%INST|NAME", &[Arg::Loc]),
+        Group::Trace,
+        ("LOC|LOC.FIELD|%INST|NAME", &[Arg::Loc]),
         "the way from a source line to the slots of a ring, or back from a slot",
-        "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
+        "A slot (tx[3], q0.rx[17]), one field of it with the rule that set it (tx[3].dmb), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
     ),
     spec(
         ("pass", &[]),

@@ -5,6 +5,7 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod causes;
 mod display;
 mod edit;
 mod eval;
@@ -22,6 +23,7 @@ pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
+use moves::Watch;
 pub use passes::{SeqAt, counts};
 pub use stops::{SlotStop, Stop, StopKind, Then, loc_text, touches};
 pub use timeline::Timeline;
@@ -289,8 +291,12 @@ impl Session {
             Command::Find { dir, expr } => self.find(*dir, expr, watch),
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
-            Command::Explain(what) => self.explain(what),
-            Command::Provenance(subject) => self.provenance(subject),
+            Command::Explain(what) => self.explain(what, watch),
+            Command::LastWrite(bytes) => self.last_write(bytes, watch),
+            Command::NextRead(bytes) => self.next_read(bytes, watch),
+            Command::Origin(bytes) => self.origin(bytes, watch),
+            Command::Why(queue) => self.why(queue.as_ref(), watch),
+            Command::Provenance(subject) => self.provenance(subject, watch),
             Command::Pass(what) => self.pass(what.clone()),
             // Text that the caller makes.
             Command::List(_) if self.can_step() => Ok(Outcome::default()),

@@ -29,6 +29,7 @@ impl Progress {
     }
 }
 
+/// Who is told of the progress of a long run and can cancel it.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The state before an event, as far as a question may need it.

@@ -429,17 +429,17 @@ fn find_asks_every_slot_that_was_written() {
     let here = |name: &str| Box::new(Expr::Here(vec![name.into()]));
     let small = Expr::Binary(BinOp::Lt, here("length"), Box::new(Expr::Num(100)));
     let go_on = &mut |_| ControlFlow::Continue(());
-    let found = s.found(None, &small, go_on).unwrap();
+    let found = s.slots_found(None, &small, go_on).unwrap();
     // Three chunks of 64 KiB, a rest, and the marker, which alone is small.
     assert_eq!(found, Found { slots: vec![(Dir::Tx, 4), (Dir::Rx, 4)], cut: false, asked: 10 });
-    let ring = s.found(Some(Dir::Rx), &small, go_on).unwrap();
+    let ring = s.slots_found(Some(Dir::Rx), &small, go_on).unwrap();
     assert_eq!((ring.slots, ring.asked), (vec![(Dir::Rx, 4)], 5));
     // What only Tx has is no match on Rx; what none has is an error; so is a bare division.
-    let barrier = s.found(None, &here("write_barrier"), go_on).unwrap();
+    let barrier = s.slots_found(None, &here("write_barrier"), go_on).unwrap();
     assert_eq!(barrier.slots, [(Dir::Tx, 3)]);
-    assert_eq!(s.found(None, &here("nothing"), go_on).unwrap_err().code, "S005");
+    assert_eq!(s.slots_found(None, &here("nothing"), go_on).unwrap_err().code, "S005");
     let zero = Expr::Binary(BinOp::Div, here("index"), Box::new(Expr::Num(0)));
-    assert_eq!(s.found(None, &zero, go_on).unwrap_err().code, "S006");
-    let cancelled = s.found(None, &small, &mut |_| ControlFlow::Break(())).unwrap();
+    assert_eq!(s.slots_found(None, &zero, go_on).unwrap_err().code, "S006");
+    let cancelled = s.slots_found(None, &small, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(!cancelled.cut, "ten slots are asked before anybody can cancel");
 }

@@ -7,8 +7,8 @@ mod target;
 mod watch;
 
 pub(super) use races::RaceLine;
-pub(super) use target::is_doorbell;
 pub use target::touches;
+pub(super) use target::{is_doorbell, slots};
 
 use super::moves::Watch as Watching;
 use super::{EvalError, Outcome, Progress, Session, eval};

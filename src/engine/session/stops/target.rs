@@ -84,7 +84,7 @@ pub(in crate::engine::session) fn is_doorbell(
 }
 
 /// Slots that an event touches: queue, direction, first, how many.
-fn slots(e: &Event) -> [Option<(QueueId, Dir, u64, u64)>; 2] {
+pub(in crate::engine::session) fn slots(e: &Event) -> [Option<(QueueId, Dir, u64, u64)>; 2] {
     let Some(id) = e.queue() else { return [None; 2] };
     let one = |dir, slot| [Some((id, dir, slot, 1)), None];
     match e.kind {
