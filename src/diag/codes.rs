@@ -1,10 +1,5 @@
 //! The table of diagnostic codes. A code, once given, keeps its meaning.
 //!
-//! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
-//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script
-//! `B0xx` BIR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
-//! and command line.
-//! `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script and command line.
 //! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx`
 //! script and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
@@ -1514,6 +1509,13 @@ pub static CODES: &[CodeInfo] = &[
         "A file of initial memory names a location that the module does not have, or holds another number of bytes than it.",
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
+    ),
+    code(
+        ("S013", Error),
+        "allow or deny of an unknown code",
+        "A comment of a file or an option asks for a code that does not exist, or both allows and denies one.",
+        "A typing error, or a code of a newer build.",
+        "`docs/codes.md` lists the codes.",
     ),
 ];
 
