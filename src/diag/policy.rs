@@ -38,7 +38,9 @@ pub fn code(name: &str) -> Result<&'static str, String> {
     let near = CODES.iter().map(|c| (differs(c.code), c.code)).min();
     Err(match near {
         Some((n, c)) if n <= 2 => format!("there is no code `{name}`; the nearest is {c}"),
-        _ => format!("there is no code `{name}`; a code is a letter and three digits, such as D017"),
+        _ => {
+            format!("there is no code `{name}`; a code is a letter and three digits, such as D017")
+        }
     })
 }
 

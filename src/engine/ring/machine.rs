@@ -7,6 +7,7 @@ use super::device::{self, Action, LaterFault};
 use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
+use super::lint;
 use super::memory::Memory;
 use super::queue::Queue;
 use super::seq::Sequencer;
@@ -434,6 +435,9 @@ impl Machine {
             "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
+                if let Some(d) = lint::base(&self.queues[i], dir, value) {
+                    self.find(d);
+                }
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
                 *base = (*base & !0xffff_ffff) | u64::from(value & 0xffff_ffc0);
             }
@@ -492,6 +496,9 @@ impl Machine {
             let text =
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place));
+        }
+        if let Some(d) = lint::full(&self.queues[i], dir).filter(|_| n > 0) {
+            self.find(d);
         }
     }
 

@@ -12,6 +12,7 @@ pub mod event;
 pub mod host;
 pub mod json;
 pub mod life;
+mod lint;
 pub mod machine;
 pub mod memory;
 pub mod queue;
