@@ -46,8 +46,9 @@ impl Check for Pairs {
         }
         if let Some((index, _)) = receivers.next() {
             let more = receivers.count() + 1;
-            let what = "Rx descriptors are beyond what the Tx packets fill";
-            sink.with(("D021", Severity::Warning), (Dir::Rx, index), format!("{more} {what}"));
+            let are = if more == 1 { "descriptor is" } else { "descriptors are" };
+            let why = format!("{more} Rx {are} beyond what the Tx packets fill");
+            sink.with(("D021", Severity::Warning), (Dir::Rx, index), why);
         }
     }
 }
@@ -136,7 +137,7 @@ fn judge(
         d = d.help("length 0 stands for 65536 bytes: what is to move nothing is not staged");
     }
     sink.push(d);
-    if packet.descs == 1 && n == 1 {
+    if packet.descs == 1 {
         sentinel_lengths(&odd, sink);
     }
     // One packet against one descriptor is how rings are mostly built: go on with the next of
@@ -175,7 +176,9 @@ fn sentinel_lengths(pair: &[(Dir, u64, Desc)], sink: &mut Sink<'_>) {
     for (dir, index, desc) in pair {
         if let Some(why) = sentinels::length(desc.length()) {
             let len = desc.length();
-            sink.at("D071", (*dir, *index), || format!("the length is {len:#x}, half of {why}"));
+            sink.at("D071", (*dir, *index), || {
+                format!("the length is {len:#x}, the low half of {why}")
+            });
         }
     }
 }

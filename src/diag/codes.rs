@@ -974,7 +974,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("D073", Error),
         "range crosses a boundary",
-        "The bytes of a descriptor begin on one side of the host window, of 64 bits or of a symbolic offset and end on the other; as a warning, a marker word is not aligned.",
+        "The bytes of a descriptor begin on one side of the host window's edge or of a symbolic offset's end and end on the other; as a warning, a marker word is not aligned.",
         "A length or an offset that is too large, or an address that lacks the host window's bit.",
         "Cut the transfer at the boundary, or correct the address.",
     ),

@@ -52,7 +52,8 @@ pub(super) fn full(q: &Queue, dir: Dir) -> Option<Diagnostic> {
 /// As many descriptors are acked as the ring has slots.
 pub(super) fn acked_all(q: &Queue, dir: Dir, count: u32) -> Option<Diagnostic> {
     let size = q.sw(dir).size;
-    if size == 0 || count != size || !size.is_power_of_two() {
+    // A ring authored elsewhere is armed and acked as a whole.
+    if count == 0 || count != size || !q.decl.allocatable {
         return None;
     }
     let text = format!("an ack of {count} in a ring of {size} moves next_cdesc_idx by nothing");

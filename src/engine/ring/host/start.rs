@@ -48,6 +48,9 @@ impl Machine {
             return Next::Event(kind, Frame::Init { queue, size, step: step + 1 });
         }
         if let Err(e) = answer {
+            let text = format!("init returned {}: {e}", e.errno().0);
+            self.host.explained = true;
+            self.find(Diagnostic::new("R003", text));
             return Next::End(Ret::Code(e.errno().0));
         }
         let q = &mut self.queues[i];
