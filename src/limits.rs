@@ -141,6 +141,8 @@ pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
 pub const MAX_NAMES_COMPARED: usize = 4096;
 /// Ring descriptors after which the budget of a module is no longer counted.
 pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
+/// Slots of all rings up to which the checks look at them after each step of the screen.
+pub const MAX_LIVE_CHECK_SLOTS: u64 = 1 << 16;
 /// Modules that one `gen` makes.
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.

@@ -6,6 +6,7 @@
 //! it builds a message only while the report still takes it.
 
 pub mod bits;
+pub mod live;
 pub mod masks;
 pub mod operations;
 pub mod order;
@@ -18,6 +19,7 @@ pub mod sentinels;
 pub mod stride;
 pub mod view;
 
+pub use live::live;
 pub use order::Order;
 pub use view::{DescView, ImageView, RingView, Slots};
 

@@ -127,8 +127,9 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
 fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     let mut lines = run::init_lines(args.no_init)?;
+    let mut policy = Policy::default();
     if let Some(path) = &args.script {
-        lines.extend(run::script_lines(path, &mut Policy::default())?);
+        lines.extend(run::script_lines(path, &mut policy)?);
     }
     let options = args.module.options()?;
     let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
@@ -139,7 +140,11 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     };
     let program = loaded.program.clone().unwrap_or_else(browse);
     let mut session = Session::new(program);
-    let mut title = Title { file: loaded.name, notes: loaded.report.items };
+    let mut title = Title {
+        file: loaded.name,
+        notes: loaded.report.items,
+        policy: policy.over(&loaded.policy),
+    };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }

@@ -1,6 +1,7 @@
 //! A session under a script, with the answers that are made of a module's text
 //! (`docs/commands.md`, "Commands").
 
+use crate::check::live::with_checks;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
@@ -15,7 +16,10 @@ impl Target for WithTexts<'_> {
         let reply = Target::run(self.0, command)?;
         match listing::answer(self.0, command) {
             Some(lines) => Ok(Reply { lines: lines?, ..reply }),
-            None => Ok(reply),
+            None => {
+                let lines = with_checks(self.0, command, reply.lines);
+                Ok(Reply { lines, ..reply })
+            }
         }
     }
 

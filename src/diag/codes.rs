@@ -33,6 +33,13 @@ const fn code(
     CodeInfo { code, severity, title, meaning, cause, fix }
 }
 
+impl CodeInfo {
+    /// The smallest thing that makes it appear.
+    pub fn example(&self) -> &'static str {
+        super::examples::example(self.code)
+    }
+}
+
 /// Finds a code, in any letter case.
 pub fn lookup(name: &str) -> Option<&'static CodeInfo> {
     CODES.iter().find(|c| c.code.eq_ignore_ascii_case(name))
@@ -1622,8 +1629,8 @@ mod tests {
     #[test]
     fn every_code_is_explained() {
         for c in CODES {
-            for text in [c.title, c.meaning, c.cause, c.fix] {
-                assert!(!text.is_empty(), "{}", c.code);
+            for text in [c.title, c.meaning, c.cause, c.example(), c.fix] {
+                assert!(!text.trim().is_empty(), "{}", c.code);
             }
             assert!(c.meaning.ends_with('.') && c.cause.ends_with('.'), "{}", c.code);
         }

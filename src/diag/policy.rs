@@ -61,6 +61,11 @@ impl Policy {
         self.0.is_empty()
     }
 
+    /// Whether the findings of a code are left out.
+    pub fn allows(&self, code: &str) -> bool {
+        self.0.get(code) == Some(&Verdict::Allow)
+    }
+
     /// This policy, and for codes of which it says nothing what `below` says.
     #[must_use]
     pub fn over(&self, below: &Policy) -> Policy {

@@ -5,14 +5,16 @@ use super::folding::RingLine;
 use super::layout::{self, Areas, Pane};
 use super::source::Source;
 use super::{seams, theme::Theme};
-use crate::diag::{Diagnostic, Severity};
+use crate::check;
+use crate::diag::{Diagnostic, Policy, Severity};
 use crate::engine::command::{Command, Loc};
-use crate::engine::program::QueueId;
+use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Progress, Session, queue_of};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
 use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
@@ -29,6 +31,8 @@ pub struct Title {
     pub file: String,
     /// Findings made while reading; shown among the checks.
     pub notes: Vec<Diagnostic>,
+    /// Codes whose findings are accepted, and not shown.
+    pub policy: Policy,
 }
 
 /// Where the user looks.
@@ -104,6 +108,10 @@ pub struct Derived {
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
+    /// What the checks say of the rings as they lie now.
+    pub judged: Vec<Diagnostic>,
+    /// The program and the event for which that was worked out.
+    judged_at: Option<(Weak<Program>, u64)>,
 }
 
 /// The model.
@@ -178,6 +186,8 @@ impl Model {
             window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
+            judged: Vec::new(),
+            judged_at: None,
         };
         let mut model = Model {
             event_cursor: session.position(),
@@ -270,7 +280,9 @@ impl Model {
 
     /// Findings, newest first: those of reading the file come last.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.session.machine().findings.iter().rev().chain(self.title.notes.iter().rev())
+        let run = self.session.machine().findings.iter().rev();
+        let still = self.derived.judged.iter().chain(self.title.notes.iter().rev());
+        run.chain(still).filter(|d| !self.title.policy.allows(d.code))
     }
 
     /// Carries out a command. `watch` sees the screen as it was, and can cancel.
@@ -296,6 +308,7 @@ impl Model {
         if let Some(answer) = seams::answer(&session, command) {
             outcome.lines = answer?;
         }
+        outcome.lines = check::live::with_checks(&session, command, outcome.lines);
         self.session = session;
         if outcome.quit {
             return Ok(true);
@@ -406,6 +419,16 @@ impl Model {
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();
+        self.prepare_checks();
+    }
+
+    fn prepare_checks(&mut self) {
+        let (p, n) = (self.session.program(), self.session.position());
+        let known = self.derived.judged_at.as_ref();
+        if !known.is_some_and(|(of, at)| *at == n && of.as_ptr() == Arc::as_ptr(p)) {
+            self.derived.judged = check::live(p, self.session.machine()).items;
+            self.derived.judged_at = Some((Arc::downgrade(p), n));
+        }
     }
 
     fn prepare_events(&mut self) {

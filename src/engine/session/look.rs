@@ -503,6 +503,7 @@ fn explain_code(name: &str) -> Result<Outcome, Diagnostic> {
             format!("{} ({}): {}", c.code, c.severity, c.title),
             c.meaning.to_owned(),
             format!("How it arises: {}", c.cause),
+            format!("Example: {}", c.example()),
             format!("What to do: {}", c.fix),
         ]));
     }
