@@ -21,7 +21,7 @@ const SHOWS: &[(&str, &[&str])] = &[
     ("memset.dma", &[]),
     ("ring-full.dma", &["R015", "R017"]),
     ("three-queues.dma", &[]),
-    ("timeout.dma", &["R002", "R015"]),
+    ("timeout.dma", &["R002", "R015", "R016"]),
     ("wrap.dma", &[]),
 ];
 

@@ -235,7 +235,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("R054", "A batch without a completion pair and `wait marker=marker`."),
     ("R055", "`reg_write engine=5 offset=0x4028 value=0x40041030`."),
     ("S001", "`stpe`: the nearest is `step`."),
-    ("S002", "`co` is `continue` or `commands`."),
+    ("S002", "`re` is `restart` or one of the reverse verbs."),
     ("S003", "`step five`."),
     ("S004", "`print (1 +`."),
     ("S005", "`print tx[99999].len_ctrl` in a ring of 64."),
