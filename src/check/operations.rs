@@ -3,13 +3,22 @@
 
 use super::packet::TxPackets;
 use super::view::scan;
-use super::{Check, Context, Sink};
+use super::{Check, Context, RingView, Sink};
 use crate::udma::class::{self, Class};
+use crate::udma::describe::reserved_bits;
+use crate::udma::field::fields_of;
 use crate::udma::profile::cce_max_elements;
-use crate::udma::{Dir, Generation};
+use crate::udma::{Desc, Dir, Field, Generation, View, Word};
 
 /// The check of operations.
 pub struct Operations;
+
+/// The second word of a plain copy, and the bits in it that say nothing about what is done: the
+/// write barrier and v4's notification.
+const COPY: u32 = 0x0108_0003;
+const ORDER_BITS: u32 = 1 << 26 | 1 << 28;
+/// `ssmae_op` and `op_type`, which select the class.
+const SELECTOR: u32 = 0x03f0_0000;
 
 /// Bytes of an element that a transpose can move.
 const MAX_TRANSPOSE_ELEMENT: u64 = 8;
@@ -37,6 +46,7 @@ impl Check for Operations {
             }
             true
         });
+        controls(view, order.len, sink);
         let Some(slots) = ctx.slots(Dir::Tx) else { return };
         let most = cce_max_elements(arch);
         for packet in TxPackets::new(slots, order.wrapped()) {
@@ -47,6 +57,54 @@ impl Check for Operations {
             }
         }
     }
+}
+
+/// Bits of a word that its class leaves open: against the plain copy's word, or outside of the
+/// fields of every class that fits.
+fn odd_bits(word: u32) -> u32 {
+    if class::is_copy(word) {
+        return (word ^ COPY) & !ORDER_BITS;
+    }
+    let readings = class::readings(word);
+    if readings.is_empty() {
+        return 0;
+    }
+    let named = readings.iter().flat_map(|c| c.fields).fold(0, |m, f| m | f.mask() as u32);
+    word & !(named | SELECTOR | ORDER_BITS) & !reserved_bits_of(word)
+}
+
+/// Reserved bits are told by themselves.
+fn reserved_bits_of(word: u32) -> u32 {
+    reserved_bits(Desc { word1: word, ..Desc::default() }, Dir::Tx).1
+}
+
+/// Words that ask for more, or for less, than their class is known for: said once for a ring.
+fn controls(view: &dyn RingView, len: u64, sink: &mut Sink<'_>) {
+    let (mut first, mut count) = (None, 0u64);
+    scan(view, 0, len, |index, desc| {
+        let odd = if desc.is_zero() || desc.is_meta() { 0 } else { odd_bits(desc.word1) };
+        if odd != 0 {
+            first.get_or_insert((index, desc.word1, odd));
+            count += 1;
+        }
+        true
+    });
+    let Some((index, word, odd)) = first else { return };
+    sink.at("D077", (Dir::Tx, index), || {
+        let more = if count > 1 {
+            format!("; {count} descriptors of this ring are such")
+        } else {
+            String::new()
+        };
+        if !class::is_copy(word) {
+            let name = class::name(word);
+            return format!("{word:#010x} has bits that {name} does not name: {odd:#010x}{more}");
+        }
+        let differ = |f: &&Field| u64::from(odd) & f.mask() != 0;
+        let names: Vec<&str> =
+            fields_of(View::Tx, Word::MetaCtrl).filter(differ).map(|f| f.name).collect();
+        format!("{word:#010x} is no plain copy ({COPY:#010x}): {} differ{more}", names.join(", "))
+    });
 }
 
 fn judge(class: &Class, word: u32, arch: Generation) -> Option<String> {

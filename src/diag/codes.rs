@@ -1007,6 +1007,13 @@ pub static CODES: &[CodeInfo] = &[
         "Copy from the marker's +0 word to its +4 word.",
     ),
     code(
+        ("D077", Note),
+        "operation with other controls",
+        "A descriptor of the copy class does not have the word of a plain copy (CRC, endian or block controls are set or missing), or one of another class has bits that the class does not name. MODEL: they change nothing.",
+        "Checksums that are computed on the way, or a flipped bit.",
+        "Compare the fields that the message names.",
+    ),
+    code(
         ("L001", Warning),
         "transfer without engine or queue",
         "A transfer names no engine that issues instructions, or no queue.",

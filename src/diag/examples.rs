@@ -151,6 +151,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("D074", "A descriptor of length 0 to address 0x1040 beside one of 64 bytes to 0x1080."),
     ("D075", "`meta_ctrl` 0x00a00002 on v2: a replication to two destinations."),
     ("D076", "Four bytes from marker+4 to marker."),
+    ("D077", "`meta_ctrl` 0x01084003: validate_crc is set."),
     ("L001", "`%I-1 = DMACopy Unassigned ins(..) outs(..)`, straight from a front end."),
     ("L002", "A transpose with `dge_type=HWDGE`."),
     ("L003", "`dge_type=None` beside `by(r0)`."),
