@@ -219,7 +219,7 @@ fn every_flip_is_found_out() {
             assert!(known, "{}: {} bit {} goes unnoticed", kind.name, row.word.name(), row.bit);
             *silent.entry(row.field).or_default() += 1;
         }
-        writeln!(out, "## {}\n\n{}\n{}", kind.name, kind.words, table(&rows)).unwrap();
+        writeln!(out, "## {}\n\n{}\n\n{}", kind.name, kind.words, table(&rows)).unwrap();
     }
     let without: Vec<_> = SILENT.iter().filter(|s| !silent.contains_key(s.0)).collect();
     assert!(without.is_empty(), "{without:?}");

@@ -60,22 +60,18 @@ impl Check for Operations {
 }
 
 /// Bits of a word that its class leaves open: against the plain copy's word, or outside of the
-/// fields of every class that fits.
+/// fields of every class that fits. Reserved bits are told by themselves.
 fn odd_bits(word: u32) -> u32 {
+    let reserved = reserved_bits(Desc { word1: word, ..Desc::default() }, Dir::Tx).1;
     if class::is_copy(word) {
-        return (word ^ COPY) & !ORDER_BITS;
+        return (word ^ COPY) & !ORDER_BITS & !reserved;
     }
     let readings = class::readings(word);
     if readings.is_empty() {
         return 0;
     }
     let named = readings.iter().flat_map(|c| c.fields).fold(0, |m, f| m | f.mask() as u32);
-    word & !(named | SELECTOR | ORDER_BITS) & !reserved_bits_of(word)
-}
-
-/// Reserved bits are told by themselves.
-fn reserved_bits_of(word: u32) -> u32 {
-    reserved_bits(Desc { word1: word, ..Desc::default() }, Dir::Tx).1
+    word & !(named | SELECTOR | ORDER_BITS | reserved)
 }
 
 /// Words that ask for more, or for less, than their class is known for: said once for a ring.
