@@ -62,7 +62,8 @@ pub fn live(p: &Program, m: &Machine) -> Report {
     }
     for q in &m.queues {
         // A program without a script is an image that is only looked at.
-        if !p.script.is_empty() && !(q.ready && at_rest(q)) {
+        let whole = p.script.is_empty() || q.ready && at_rest(q);
+        if !whole {
             continue;
         }
         let view = |d| q.decl.ring(d).map(|_| InMemory { memory: &m.memory, ring: q.ring(d) });
