@@ -56,8 +56,22 @@ impl Check for Sentinels {
     }
 }
 
+/// Whether a sentinel ends in this byte: most words are told from all of them at one look.
+const ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut i = 0;
+    while i < SENTINELS.len() {
+        ends[(SENTINELS[i].0 & 0xff) as usize] = true;
+        i += 1;
+    }
+    ends
+};
+
 /// What a value of 32 bits stands for, if it is a sentinel.
 pub fn word(value: u32) -> Option<&'static str> {
+    if !ENDS[(value & 0xff) as usize] {
+        return None;
+    }
     SENTINELS.iter().find(|(v, _)| *v == value).map(|(_, why)| *why)
 }
 

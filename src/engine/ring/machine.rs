@@ -435,9 +435,7 @@ impl Machine {
             "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
-                if let Some(d) = lint::base(&self.queues[i], dir, value) {
-                    self.find(d);
-                }
+                lint::base(&self.queues[i], dir, value).into_iter().for_each(|d| self.find(d));
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
                 *base = (*base & !0xffff_ffff) | u64::from(value & 0xffff_ffc0);
             }
@@ -497,9 +495,8 @@ impl Machine {
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place));
         }
-        if let Some(d) = lint::full(&self.queues[i], dir).filter(|_| n > 0) {
-            self.find(d);
-        }
+        let full = lint::full(&self.queues[i], dir).filter(|_| n > 0);
+        full.into_iter().for_each(|d| self.find(d));
     }
 
     /// The host works on the next batch of queue `i`; notes where that is the first of it.
