@@ -20,8 +20,6 @@ pub const MAX_HOST_OPS: usize = 1 << 20;
 pub const MAX_EDITS: usize = 10_000;
 /// Bytes that the edits of one program store together.
 pub const MAX_EDIT_BYTES: u64 = 64 << 20;
-/// Slots of a ring that the screen lints at every stop.
-pub const MAX_LINTED_SLOTS: u64 = 1 << 16;
 /// Registers that one program may set before its first event.
 pub const MAX_REGISTERS: usize = 1 << 20;
 /// Sections of kinds that this build does not know, kept with a program.
@@ -169,6 +167,8 @@ pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
 pub const MAX_NAMES_COMPARED: usize = 4096;
 /// Ring descriptors after which the budget of a module is no longer counted.
 pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
+/// Slots of all rings up to which the checks look at them after each step of the screen.
+pub const MAX_LIVE_CHECK_SLOTS: u64 = 1 << 16;
 /// Modules that one `gen` makes.
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.

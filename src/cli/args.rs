@@ -2,6 +2,8 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use crate::diag::Diagnostic;
+use crate::diag::policy::{self, Policy, Verdict};
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::limits::MAX_PICTURE_SIDE;
@@ -102,6 +104,35 @@ pub struct OutOpts {
     /// Show every finding, however often the same one occurs.
     #[arg(long)]
     pub all: bool,
+}
+
+/// What is accepted, and what counts as an error.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Findings")]
+pub struct LintOpts {
+    /// Leave out the findings of a code; the summary counts them.
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = policy::code)]
+    pub allow: Vec<&'static str>,
+    /// Take the findings of a code for errors: they make the status 1.
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = policy::code)]
+    pub deny: Vec<&'static str>,
+}
+
+impl LintOpts {
+    /// The policy that the command line asks for.
+    ///
+    /// # Errors
+    /// S013 for a code that is both allowed and denied.
+    pub fn policy(&self) -> Result<Policy, Diagnostic> {
+        let mut out = Policy::default();
+        let all = [(&self.allow, Verdict::Allow), (&self.deny, Verdict::Deny)];
+        for (codes, verdict) in all {
+            for code in codes {
+                out.set(code, verdict).map_err(|why| Diagnostic::new("S013", why))?;
+            }
+        }
+        Ok(out)
+    }
 }
 
 /// How ring images are read.
@@ -367,6 +398,9 @@ pub struct FileArgs {
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// What is accepted, and what counts as an error.
+    #[command(flatten)]
+    pub lints: LintOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
@@ -396,6 +430,9 @@ pub struct RunArgs {
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// What is accepted, and what counts as an error.
+    #[command(flatten)]
+    pub lints: LintOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

@@ -4,7 +4,7 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{RingPair, RingView};
-use crate::diag::{Place, Report};
+use crate::diag::{Place, Policy, Report};
 use crate::engine::lower::Stage;
 use crate::engine::validate::{Verdict, validate};
 use crate::load::module::LoadedModule;
@@ -64,10 +64,12 @@ pub struct CheckFacts {
 /// Those of the output.
 pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Result<Status> {
     let (errors, warnings, notes) = counts(report);
+    let allowed: u64 = report.allowed.values().sum();
     if out.json() {
         let line = json!({
             "file": about.name, "arch": about.arch,
             "profile": about.profile, "errors": errors, "warnings": warnings, "notes": notes,
+            "allowed": allowed,
         });
         out.schema("check", &line)?;
     }
@@ -76,23 +78,36 @@ pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Resu
         let n = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let (e, w, i) = (n(errors, "error"), n(warnings, "warning"), n(notes, "note"));
         let name = crate::diag::render::printable(&about.name);
-        out.line(&format!("{name}: {e}, {w}, {i}"))?;
+        let more = if allowed == 0 { String::new() } else { format!(", {allowed} allowed") };
+        out.line(&format!("{name}: {e}, {w}, {i}{more}"))?;
     }
     out.flush()?;
     Ok(if report.has_errors() { Status::Wrong } else { Status::Fine })
 }
 
-/// What the command does: the findings of reading come first.
+/// What the command does: the findings of reading come first. `policy` is the command line's.
 ///
 /// # Errors
 /// Those of the output.
-pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io::Result<Status> {
+pub fn run(
+    input: &Input,
+    opts: &super::args::RingOpts,
+    policy: &Policy,
+    out: &mut Out<'_>,
+) -> io::Result<Status> {
+    let mut report = findings(input, opts);
+    policy.over(&input.policy).apply(&mut report);
+    print(&facts(input), &report, out)
+}
+
+/// Everything that is found in an input.
+fn findings(input: &Input, opts: &super::args::RingOpts) -> Report {
     let mut report = input.report.clone();
     if let Some(m) = &input.module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
         if m.is_wrong() {
             // What does not verify is not run.
-            return print(&facts(input), &report, out);
+            return report;
         }
         report.extend(proof(m, input));
     } else {
@@ -100,13 +115,13 @@ pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io
         // end they do not lie side by side as they were run.
         report.extend(judge(input, opts));
     }
-    // What a calm run of the program finds.
+    // What a calm run of the program finds, and what it leaves to chance.
     if let Some(end) = &input.end {
-        for d in &end.findings {
+        for d in end.findings.iter().chain(&input.races) {
             report.push(d.clone().in_file(&input.name));
         }
     }
-    print(&facts(input), &report, out)
+    report
 }
 
 fn facts(input: &Input) -> CheckFacts {

@@ -3,7 +3,8 @@
 
 use super::args::RingOpts;
 use crate::check::RingView;
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
+use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
@@ -56,12 +57,16 @@ pub struct Input {
     pub sets: Vec<RingSet>,
     /// Findings while reading.
     pub report: Report,
+    /// What the input itself says about findings.
+    pub policy: Policy,
     /// The module, where the input is one.
     pub module: Option<Arc<LoadedModule>>,
     /// What can be stepped, if anything.
     pub program: Option<Arc<Program>>,
     /// The end of its calm run, where that was asked for.
     pub end: Option<Machine>,
+    /// Races of that run, those that only a strict reading has included.
+    pub races: Vec<Diagnostic>,
 }
 
 impl RingView for RawRing {
@@ -205,7 +210,8 @@ pub fn open(
     // A module's own check runs it.
     let proved = depth == Depth::Run && loaded.module.is_some();
     let runs = (depth == Depth::Run || !raw) && !proved;
-    let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
+    let ran = loaded.program.as_deref().filter(|_| runs).map(|p| calm_run(p, depth));
+    let (end, races) = ran.map_or((None, Vec::new()), |(m, races)| (Some(m), races));
     let sets: Vec<RingSet> = match (&loaded.program, &end) {
         (Some(p), Some(end)) if !raw => {
             p.queues.iter().filter_map(|q| of_queue(q.id, end)).collect()
@@ -228,10 +234,25 @@ pub fn open(
         profile: opts.profile.map(|p| p.0).or(said).unwrap_or(Profile::default_profile()),
         sets,
         report: loaded.report,
+        policy: loaded.policy,
         module: loaded.module,
         program: loaded.program,
         end,
+        races,
     })
+}
+
+/// The end of a calm run; where findings are asked for also its races.
+fn calm_run(p: &Program, depth: Depth) -> (Machine, Vec<Diagnostic>) {
+    if depth != Depth::Run {
+        return (run(p, |_, _| true).machine, Vec::new());
+    }
+    let mut checker = Checker::new(p, Readings::STRICT);
+    let end = run(p, |m, e| {
+        checker.event(m, e);
+        true
+    });
+    (end.machine, checker.finish().diagnostics(p))
 }
 
 /// Whether `--slots` and `--start` leave something of the longest ring.

@@ -1,6 +1,7 @@
 //! A session under a script, with what it does not do itself: answers that are made of a
 //! module's text, lints, and writing files (`docs/commands.md`, "Commands").
 
+use crate::check::live::with_checks;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
@@ -19,9 +20,13 @@ impl Target for WithTexts<'_> {
             let lines = vec![save_program(effect)?];
             return Ok(Reply { lines, ..Reply::default() });
         }
+        let reply = Reply::from(done);
         match seams::answer(self.0, command) {
-            Some(lines) => Ok(Reply { lines: lines?, ..done.into() }),
-            None => Ok(done.into()),
+            Some(lines) => Ok(Reply { lines: lines?, ..reply }),
+            None => {
+                let lines = with_checks(self.0, command, reply.lines);
+                Ok(Reply { lines, ..reply })
+            }
         }
     }
 

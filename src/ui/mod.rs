@@ -14,7 +14,6 @@ pub mod folding;
 pub mod highlight;
 pub mod keymap;
 pub mod layout;
-pub mod lints;
 pub mod model;
 pub mod palette;
 pub mod picture;

@@ -1,7 +1,7 @@
 //! What other rooms do for the screen: reading a command, completing one, saying a descriptor
 //! in a sentence.
 
-use super::lints;
+use crate::check::live;
 use crate::diag::{Diagnostic, Place};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
@@ -41,7 +41,7 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
 /// # Errors
 /// As [`listing::answer`].
 pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>, Diagnostic>> {
-    lints::answer(session, command).map(Ok).or_else(|| listing::answer(session, command))
+    live::answer(session, command).map(Ok).or_else(|| listing::answer(session, command))
 }
 
 /// A descriptor in one sentence.

@@ -8,6 +8,7 @@
 
 use super::event::{EventKind, Stall};
 use super::inject::Point;
+use super::lint;
 use super::machine::Machine;
 use super::memory::Content;
 use super::queue::{Held, Queue};
@@ -299,6 +300,7 @@ impl Machine {
         if hw.slot(hw.fetched) == 0 {
             hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
         }
+        let stale = lint::stale(q, dir, held.k, slot, desc);
         match dir {
             Dir::Tx => {
                 q.packet.tx.push_back(held);
@@ -307,11 +309,14 @@ impl Machine {
             Dir::Rx => {
                 q.packet.rx.push_back(held);
                 q.packet.rx_bytes += desc.length();
+                let set = self.marker_is_set(i, slot, desc);
+                set.into_iter().for_each(|d| self.find(d));
                 let wrong =
                     if desc.ring_id() != expected { vec!["PREFETCH_RING_ID"] } else { vec![] };
                 self.faults_later(i, dir, wrong, (slot, addr));
             }
         }
+        stale.into_iter().for_each(|d| self.find(d));
         EventKind::Fetch { dir, slot, desc }
     }
 
@@ -427,6 +432,8 @@ impl Machine {
             let text = format!("the bytes at {} are unknown", p.name_addr(at));
             self.find(Diagnostic::new("R012", text).at(place));
         }
+        let crosses = lint::crosses(p, &self.queues[i], (Dir::Tx, slot), addr, len);
+        crosses.into_iter().for_each(|d| self.find(d));
         let content = self.memory.take(addr, len);
         let packet = &mut self.queues[i].packet;
         if packet.is_straight() {
@@ -463,6 +470,8 @@ impl Machine {
             self.outside(i, Dir::Rx, slot, bad);
             return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));
         }
+        let crosses = lint::crosses(p, &self.queues[i], (Dir::Rx, slot), addr, len);
+        crosses.into_iter().for_each(|d| self.find(d));
         let packet = &mut self.queues[i].packet;
         // What is written several times is laid out as far as this descriptor takes it.
         while packet.stream.len() < len && !packet.whole.is_empty() {

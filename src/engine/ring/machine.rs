@@ -8,6 +8,7 @@ use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
 use super::inject::Injected;
+use super::lint;
 use super::memory::Memory;
 use super::queue::Queue;
 use super::seq::Sequencer;
@@ -441,6 +442,7 @@ impl Machine {
             "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
+                lint::base(&self.queues[i], dir, value).into_iter().for_each(|d| self.find(d));
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
                 *base = (*base & !0xffff_ffff) | u64::from(value & 0xffff_ffc0);
             }
@@ -500,6 +502,8 @@ impl Machine {
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place));
         }
+        let full = lint::full(&self.queues[i], dir).filter(|_| n > 0);
+        full.into_iter().for_each(|d| self.find(d));
     }
 
     /// The host works on the next batch of queue `i`; notes where that is the first of it.

@@ -14,6 +14,7 @@ pub mod host;
 pub mod inject;
 pub mod json;
 pub mod life;
+mod lint;
 pub mod machine;
 pub mod memory;
 pub mod queue;

@@ -387,7 +387,7 @@ impl Session {
     }
 
     /// Races of the run up to here, those that only a strict reading has included.
-    fn info_races(&self) -> Vec<String> {
+    pub fn races(&self) -> Vec<Diagnostic> {
         let p = self.program();
         let mut checker = Checker::new(p, Readings::STRICT);
         let mut m = self.timeline.start().clone();
@@ -395,7 +395,11 @@ impl Session {
             let Some(step) = m.step(p) else { break };
             checker.event(&m, &step.event);
         }
-        let found = checker.finish().diagnostics(p);
+        checker.finish().diagnostics(p)
+    }
+
+    fn info_races(&self) -> Vec<String> {
+        let found = self.races();
         if found.is_empty() {
             return vec!["every access up to here is ordered, under every reading".to_owned()];
         }
@@ -460,6 +464,7 @@ pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diag
             format!("{} ({}): {}", c.code, c.severity, c.title),
             c.meaning.to_owned(),
             format!("How it arises: {}", c.cause),
+            format!("Example: {}", c.example()),
             format!("What to do: {}", c.fix),
         ]));
     }
