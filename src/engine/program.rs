@@ -4,6 +4,7 @@
 //! (`docs/container.md`, `docs/assembly.md`). It is plain data; nothing in it is derived.
 
 use super::module_run::ModuleRun;
+use super::schedule::Schedule;
 use crate::udma::profile::{Platform, WaitKind};
 use crate::udma::{Dir, Generation, Profile};
 use std::fmt;
@@ -569,6 +570,8 @@ pub struct Program {
     pub unknown: Vec<UnknownSection>,
     /// The module whose instructions its sequencers execute.
     pub module: Option<Arc<ModuleRun>>,
+    /// In which order it is run; the calm one by default. No file format carries it.
+    pub schedule: Schedule,
 }
 
 impl Program {
@@ -587,6 +590,7 @@ impl Program {
             script: Vec::new(),
             unknown: Vec::new(),
             module: None,
+            schedule: Schedule::default(),
         }
     }
 

@@ -81,6 +81,9 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             format!("marker {word} word {} := {value:#010x}", at(addr))
         }
         EventKind::Store { addr, len } => format!("store {len} B to {}", at(addr)),
+        EventKind::Land { addr, len } => {
+            format!("the store of {len} B to {} reaches memory", at(addr))
+        }
         EventKind::CopyStart { m2s, s2m, .. } => format!("trigger tx {m2s} rx {s2m}"),
         EventKind::CopyStartReturn { ret, .. } => format!("trigger returns {ret}"),
         EventKind::CpuFence => "fence".to_owned(),
