@@ -6,6 +6,7 @@ use crate::bir::exec;
 use crate::check::{RingPair, RingView};
 use crate::diag::{Place, Report};
 use crate::engine::lower::Stage;
+use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
 use crate::load::module::LoadedModule;
 use crate::udma::Dir;
@@ -86,7 +87,12 @@ pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Resu
 ///
 /// # Errors
 /// Those of the output.
-pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io::Result<Status> {
+pub fn run(
+    input: &Input,
+    opts: &super::args::RingOpts,
+    readings: Option<Readings>,
+    out: &mut Out<'_>,
+) -> io::Result<Status> {
     let mut report = input.report.clone();
     if let Some(m) = &input.module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
@@ -104,6 +110,13 @@ pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io
     if let Some(end) = &input.end {
         for d in &end.findings {
             report.push(d.clone().in_file(&input.name));
+        }
+        // And what it leaves to chance.
+        if let Some(p) = &input.program {
+            let found = order::check(p, readings.unwrap_or_default());
+            for d in found.diagnostics(p) {
+                report.push(d.in_file(&input.name));
+            }
         }
     }
     print(&facts(input), &report, out)

@@ -35,6 +35,7 @@ use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use texts::WithTexts;
 
 /// The streams of the process, or of a test.
 pub struct Streams<'a> {
@@ -101,13 +102,15 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
             let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
-            info::print(&info::facts(&input, a.rings.start), out)?;
+            let mut facts = info::facts(&input, a.rings.start);
+            facts.more.extend(info::races(&input, a.reading));
+            info::print(&facts, out)?;
             out.findings(&input.report)?;
             Ok(Status::Fine)
         }
         Cmd::Check(a) => {
             let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Run)?;
-            Ok(check::run(&input, &a.rings, out)?)
+            Ok(check::run(&input, &a.rings, a.reading, out)?)
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
@@ -140,7 +143,7 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
+    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {}) {
         title.notes.push(*d);
     }
     let mut options = Options::from_env();

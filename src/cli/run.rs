@@ -6,7 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
 use crate::engine::ring::json::event_json;
@@ -61,6 +61,9 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Err(report.into());
     };
     let mut session = Session::new(program);
+    if let Some(r) = args.reading {
+        session.read_barriers(r);
+    }
     let json = out.json();
     if json {
         out.schema("events", &json!({ "file": loaded.name }))?;
@@ -88,6 +91,12 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         }
     }
     let mut status = if session.unexpected().is_empty() { Status::Fine } else { Status::Wrong };
+    for d in session.races_left().diagnostics(session.program()) {
+        if d.severity == Severity::Error {
+            status = Status::Wrong;
+        }
+        report.push(d.in_file(&loaded.name));
+    }
     if let Some(m) = &module {
         let layout = Layout::new(&m.module);
         let memory = &session.machine().memory;

@@ -6,13 +6,17 @@ use crate::engine::command::Command;
 use crate::engine::session::Session;
 use crate::load::bir::listing;
 use crate::script::runner::{Reply, Target};
+use crate::ui::seams;
 
 /// Answers `list` and `pass diff` too, whose text the session does not have.
 pub(super) struct WithTexts<'a>(pub &'a mut Session);
 
 impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let reply = Target::run(self.0, command)?;
+        let mut reply = Target::run(self.0, command)?;
+        if let Some((name, text)) = reply.file.take() {
+            reply.lines.push(seams::write(&name, &text)?);
+        }
         match listing::answer(self.0, command) {
             Some(lines) => Ok(Reply { lines: lines?, ..reply }),
             None => Ok(reply),

@@ -1432,6 +1432,13 @@ pub static CODES: &[CodeInfo] = &[
         "Check a shorter part of the program.",
     ),
     code(
+        ("R045", Warning),
+        "a hold of the schedule was let go",
+        "An event was held back until another one that cannot happen before it, or not at all; from here on the run goes on in the calm order.",
+        "A hold that the rules of order do not allow, or that names an event that the run does not have.",
+        "Leave the hold out, or look with `order explore` for an order that the rules allow.",
+    ),
+    code(
         ("S001", Error),
         "unknown command",
         "No command has this name or prefix.",
@@ -1507,6 +1514,13 @@ pub static CODES: &[CodeInfo] = &[
         "An option's value is wrong, or options contradict each other.",
         "A typing error.",
         "`dmadbg help` shows what it takes.",
+    ),
+    code(
+        ("S040", Error),
+        "no order to run in",
+        "There is no order that `order replay` could run in, or the file that it names holds other lines than those of an order.",
+        "Nothing was found by `order explore` before, or another script was named.",
+        "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
     ),
     code(
         ("S012", Error),

@@ -10,6 +10,7 @@ mod complete;
 mod expr;
 pub mod help;
 mod lex;
+mod order;
 mod print;
 pub mod runner;
 #[cfg(test)]

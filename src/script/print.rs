@@ -75,6 +75,7 @@ pub fn print(command: &Command) -> String {
         Command::Pass(Pass::Set(name, value)) => format!("pass set {name} {value}"),
         Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
         Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
+        Command::Order(o) => super::order::print(o),
         Command::List(None) => "list".to_owned(),
         Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),
@@ -155,11 +156,13 @@ fn expectation(e: &Expect) -> String {
         Expect::Ret(code) => format!("ret {code}"),
         Expect::Bug => "ret BUG".to_owned(),
         Expect::Stop(loc) => format!("stop {loc}"),
+        Expect::Race(None) => "race".to_owned(),
+        Expect::Race(Some((a, b))) => format!("race {a} {b}"),
     }
 }
 
 /// A text as it is where it reads back as it is, else in quotes.
-fn bare_or_quoted(text: &str, blanks: bool) -> String {
+pub(super) fn bare_or_quoted(text: &str, blanks: bool) -> String {
     let special =
         |c: char| c.is_control() || matches!(c, '"' | '#') || (c.is_ascii_whitespace() && !blanks);
     let bare = !text.contains(special) && text.trim_ascii() == text && !text.is_empty();

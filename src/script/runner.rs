@@ -8,7 +8,7 @@ use super::help::help;
 use super::lex::{skip, without_comment};
 use super::parse_command;
 use crate::diag::{Diagnostic, Place, Report};
-use crate::engine::command::Command;
+use crate::engine::command::{Command, Order};
 use crate::engine::session::Session;
 use crate::limits::{MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ pub struct Reply {
     pub lines: Vec<String>,
     /// The script ends here.
     pub quit: bool,
+    /// A text that the caller is to write to a file: its name, the text.
+    pub file: Option<(String, String)>,
 }
 
 /// What commands are run against.
@@ -45,7 +47,10 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
+        self.execute(command).map(|mut o| {
+            let file = o.file.take();
+            Reply { quit: o.quit, lines: o.into_text(), file }
+        })
     }
 
     fn event(&self) -> Option<u64> {
@@ -132,7 +137,7 @@ pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -
         let reply = match &line.command {
             // What is sourced follows.
             Command::Source(_) => continue,
-            Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), quit: false }),
+            Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), ..Reply::default() }),
             command => target.run(command),
         };
         match reply {
@@ -245,8 +250,8 @@ impl Reader<'_> {
         // A file is asked for once, however often it is named.
         let mut known: BTreeMap<&str, Arc<str>> = BTreeMap::new();
         for Read { line, source } in &mut lines {
-            let Command::Source(wanted) = &line.command else { continue };
-            if let Some(name) = known.get(wanted.as_str()) {
+            let Some(wanted) = sourced(&line.command) else { continue };
+            if let Some(name) = known.get(wanted) {
                 *source = Some(name.clone());
                 continue;
             }
@@ -290,9 +295,16 @@ impl Reader<'_> {
                 break;
             }
             // A `source` stays in the row, so that endless sourcing of nothing is counted.
-            out.push(line);
+            let (place, replays) = (line.clone(), is_replay(&line.command));
+            out.push(if replays { Line { command: Command::Order(Order::Calm), ..line } } else { line });
+            let first = out.len();
             if let Some(name) = source {
                 self.expand(&name, above, out);
+            }
+            for l in out.iter().skip(first).filter(|l| replays && !is_of_order(&l.command)) {
+                let text = "a file of an order has lines of `order` and `goto`, not this one";
+                let d = Diagnostic::new("S040", text).at(l.place());
+                self.report.push(d.label(place.place(), "replayed here"));
             }
             if self.report.has_errors() {
                 break;
@@ -300,6 +312,27 @@ impl Reader<'_> {
         }
         above.pop();
     }
+}
+
+/// The file whose lines stand for a command.
+fn sourced(command: &Command) -> Option<&str> {
+    match command {
+        Command::Source(file) | Command::Order(Order::Replay(Some(file))) => Some(file),
+        _ => None,
+    }
+}
+
+fn is_replay(command: &Command) -> bool {
+    matches!(command, Command::Order(Order::Replay(Some(_))))
+}
+
+/// Whether a line may stand in a file that `order replay` reads.
+fn is_of_order(command: &Command) -> bool {
+    use Order::{Barrier, Calm, Hold, Reading};
+    matches!(
+        command,
+        Command::Order(Reading { .. } | Hold(_) | Barrier(_) | Calm) | Command::Goto(_)
+    )
 }
 
 fn is_header(text: &str) -> bool {

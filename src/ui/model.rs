@@ -143,6 +143,8 @@ pub struct Model {
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
     pub said: Option<Said>,
+    /// A text that is to be written to a file: its name, the text.
+    pub file: Option<(String, String)>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
     /// Colours and glyphs.
@@ -197,6 +199,7 @@ impl Model {
             history: Vec::new(),
             popup: None,
             said: None,
+            file: None,
             running: None,
             theme,
             derived,
@@ -297,6 +300,7 @@ impl Model {
             outcome.lines = answer?;
         }
         self.session = session;
+        self.file = outcome.file.take();
         if outcome.quit {
             return Ok(true);
         }

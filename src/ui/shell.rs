@@ -7,7 +7,7 @@
 
 use super::model::{Model, Title};
 use super::theme::Theme;
-use super::update::{Effect, Message, finish, update};
+use super::update::{Effect, Message, finish_with_files, update};
 use super::view;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
@@ -210,7 +210,7 @@ impl Shell {
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
     fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
         let mut drawn = Instant::now();
-        finish(model, command, &mut |old: &Model, p: Progress| {
+        finish_with_files(model, command, &mut |old: &Model, p: Progress| {
             while let Ok(i) = self.receiver.try_recv() {
                 let cancels = match &i {
                     Incoming::Event(Event::Key(k)) => {

@@ -6,7 +6,7 @@ use super::model::{CommandLine, Model, Popup};
 use super::rows::Hit;
 use super::{seams, view};
 use crate::diag::Severity;
-use crate::engine::command::Command;
+use crate::engine::command::{Command, Order};
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use tui_input::{Input, InputRequest};
@@ -78,14 +78,49 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
     for effect in update(model, message) {
         match effect {
             Effect::Run(command) => {
-                goes_on &=
-                    !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
+                let go_on = |_: &Model, _| std::ops::ControlFlow::Continue(());
+                goes_on &= !finish_with_files(model, &command, &mut { go_on });
             }
             Effect::Quit => goes_on = false,
             Effect::Suspend | Effect::Redraw => {}
         }
     }
     goes_on
+}
+
+/// Runs a command and writes the file that it makes; a file that it names is read, and what
+/// stands there is run. True means leave.
+pub fn finish_with_files(
+    model: &mut Model,
+    command: &Command,
+    watch: &mut dyn FnMut(&Model, crate::engine::session::Progress) -> std::ops::ControlFlow<()>,
+) -> bool {
+    let replays = matches!(command, Command::Order(Order::Replay(Some(_))));
+    let commands = if replays { seams::replayed(command) } else { Ok(vec![command.clone()]) };
+    let commands = match commands {
+        Ok(commands) => commands,
+        Err(d) => {
+            model.refuse(d);
+            model.prepare();
+            return false;
+        }
+    };
+    for command in &commands {
+        if finish(model, command, watch) {
+            return true;
+        }
+        if let Some((name, text)) = model.file.take() {
+            match seams::write(&name, &text) {
+                Ok(done) => model.say(done, None),
+                Err(d) => model.refuse(d),
+            }
+        }
+    }
+    if replays {
+        model.popup = None;
+        model.prepare();
+    }
+    false
 }
 
 /// Runs a command and shows what came of it; true means leave.

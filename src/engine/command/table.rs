@@ -12,6 +12,8 @@ pub enum Group {
     Look,
     /// A module and its stages.
     Module,
+    /// Orders other than the calm one.
+    Order,
     /// Scripts.
     Script,
     /// The program itself.
@@ -20,8 +22,15 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 6] =
-        [Group::Run, Group::Stop, Group::Look, Group::Module, Group::Script, Group::Session];
+    pub const ALL: [Group; 7] = [
+        Group::Run,
+        Group::Stop,
+        Group::Look,
+        Group::Module,
+        Group::Order,
+        Group::Script,
+        Group::Session,
+    ];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
@@ -30,6 +39,7 @@ impl Group {
             Group::Stop => "stop",
             Group::Look => "look",
             Group::Module => "module",
+            Group::Order => "order",
             Group::Script => "script",
             Group::Session => "session",
         }
@@ -94,7 +104,8 @@ const INFOS: &[&str] = &[
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
-const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop", "race"];
+const ORDERS: &[&str] = &["explore", "reading", "hold", "barrier", "replay", "calm"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
 const fn spec(
@@ -292,6 +303,16 @@ pub static COMMANDS: &[CommandSpec] = &[
         "the text of a module around a line, or around where its sequencers stand",
         "",
     ),
+    spec(
+        ("order", &["o"]),
+        Group::Order,
+        (
+            "[explore [BOUND] [> FILE] | reading [dmb=full|entry] [sow=through|self] | hold EVENT until EVENT | barrier [QUEUE] tx|rx N dmb|write_barrier|sow on|off | replay [FILE] | calm]",
+            &[Arg::Words(ORDERS)],
+        ),
+        "look for an order of events that breaks the program, and run in it",
+        "`explore` proves that no order which the rules allow breaks the program, or shows one that does and the barrier that would prevent it; BOUND is how many events of other orders it may look at. `replay` runs in the order that was found, or in that of a file; the session stands at event 0 then. `hold` adds to the order by hand; an event is `[QUEUE] tx N fetch|read`, `[QUEUE] rx N fetch|visible` (N counts descriptors of the direction from 0) or `host store|doorbell|poll N` (counted from 1). `barrier` changes a descriptor before its doorbell. `calm` drops all of it. `reading` says how far DMB and SOW reach. Alone: what holds now.",
+    ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(
         ("set", &[]),
@@ -311,7 +332,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("expect", &[]),
         Group::Script,
         (
-            "fault NAME [at LOC] | timeout [BATCH] | ret N | ret BUG | stop LOC",
+            "fault NAME [at LOC] | timeout [BATCH] | ret N | ret BUG | stop LOC | race [LOC LOC]",
             &[Arg::Words(EXPECTS)],
         ),
         "fail unless it happened up to here",
@@ -391,7 +412,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Pass, Unit, Who};
+    use crate::engine::command::{Info, Order, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -420,6 +441,7 @@ mod tests {
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
         assert_eq!(PASSES, Pass::words());
+        assert_eq!(ORDERS, Order::WORDS);
     }
 
     #[test]

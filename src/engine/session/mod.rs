@@ -9,6 +9,7 @@ mod eval;
 mod look;
 mod module;
 mod moves;
+mod order;
 mod passes;
 mod stops;
 mod timeline;
@@ -25,8 +26,10 @@ pub use timeline::Timeline;
 mod tests;
 
 use super::command::{Command, Expect, Loc};
+use super::order::Readings;
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
+use super::schedule::Schedule;
 use crate::diag::{Diagnostic, Severity};
 use crate::udma::Dir;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +46,8 @@ pub struct Outcome {
     pub halt: Option<String>,
     /// The user wants to leave.
     pub quit: bool,
+    /// A text that the caller is to write to a file: its name, the text.
+    pub file: Option<(String, String)>,
 }
 
 impl Outcome {
@@ -79,6 +84,12 @@ pub struct Session {
     expected: BTreeSet<usize>,
     /// Engines whose abort was expected; that their batches time out follows from it.
     expected_aborts: BTreeSet<u32>,
+    /// How the barriers are read; nothing was said about it otherwise.
+    readings: Option<Readings>,
+    /// The order that the explorer found last.
+    found: Option<Schedule>,
+    /// Races that an `expect` named, by the events of both sides.
+    expected_races: BTreeSet<(u64, u64)>,
 }
 
 impl Session {
@@ -99,6 +110,9 @@ impl Session {
             examine_next: 0,
             expected: BTreeSet::new(),
             expected_aborts: BTreeSet::new(),
+            readings: None,
+            found: None,
+            expected_races: BTreeSet::new(),
         }
     }
 
@@ -113,6 +127,8 @@ impl Session {
             next_stop: self.next_stop,
             vars: std::mem::take(&mut self.vars),
             stage: self.stage,
+            readings: self.readings,
+            found: self.found.take(),
             ..new
         };
     }
@@ -255,6 +271,7 @@ impl Session {
             Command::Explain(what) => self.explain(what),
             Command::Provenance(subject) => self.provenance(subject),
             Command::Pass(what) => self.pass(what.clone()),
+            Command::Order(what) => self.order(what, watch),
             // Text that the caller makes, of a module that there must be.
             Command::List(_) => self.module().map(|_| Outcome::default()),
             Command::Mark(name) => {
@@ -333,6 +350,7 @@ impl Session {
             }
             Expect::Ret(code) => self.expect_ret(Ret::Code(*code)),
             Expect::Bug => self.expect_ret(Ret::Bug),
+            Expect::Race(between) => self.expect_race(between.as_ref()),
             Expect::Stop(loc) => match self.machine.last {
                 Some(e) if touches(self, &self.machine, &e, loc) => ok,
                 _ => not(format!("event {} is not there", self.machine.n)),

@@ -20,7 +20,6 @@ pub use observe::Break;
 use super::race::Race;
 use super::readings::Readings;
 use super::{Checked, Checker};
-use crate::diag::Severity;
 use crate::engine::program::Program;
 use crate::engine::ring::machine;
 use crate::engine::schedule::Schedule;
@@ -203,9 +202,4 @@ fn judge(p: &Program, budget: &mut Budget<'_>) -> (Verdict, Vec<Race>, u64) {
         walk::every_order(p, &calm, &doubts, budget)
     };
     (verdict, races, events)
-}
-
-/// Whether a race is one that a script or a run has to answer for: an error under the reading.
-pub fn is_error(race: &Race, readings: Readings) -> bool {
-    race.severity() == Severity::Error || race.holds.contains(readings)
 }
