@@ -83,6 +83,7 @@ pub(super) fn find(p: &Program, found: &Found, budget: &mut Budget<'_>) -> FixAn
     };
     let Some((before, _)) = races(p, budget) else { return FixAnswer::NotSought };
     let others = before.races.iter().filter(|r| !is_about(r, found)).count();
+    let calm = Calm::run(p, |_, _, _| {});
     let mut tries = 0;
     for (barrier, k, role) in candidates(p, &places) {
         if tries >= MAX_FIX_TRIES || budget.is_spent() {
@@ -97,6 +98,11 @@ pub(super) fn find(p: &Program, found: &Found, budget: &mut Budget<'_>) -> FixAn
         budget.used = budget.used.saturating_add(events / 16);
         let about = after.races.iter().any(|r| is_about(r, found));
         if about || after.races.len() > others || after.stopped.is_some() {
+            continue;
+        }
+        // A bit that makes another operation of the descriptor is no barrier.
+        let with = Calm::run(&changed, |_, _, _| {});
+        if with.waits != calm.waits || with.disturbed != calm.disturbed {
             continue;
         }
         let proved = matches!(judge(&changed, budget).0, Verdict::Proved(_));
@@ -151,9 +157,11 @@ fn places(p: &Program, found: &Found) -> Places {
     Calm::run(p, |_, e, all| {
         for x in all {
             let Some(Moment::Engine { k, .. }) = x.moment else { continue };
-            let (of, dir, slot, short) = match x.step {
-                Step::Read { queue, slot, .. } => (queue, 0, slot, None),
-                Step::Visible { queue, slot, len, .. } => (queue, 1, slot, Some(len)),
+            let (of, dir, slot) = match x.step {
+                // META carries no barrier.
+                Step::Read { len: 0, .. } => continue,
+                Step::Read { queue, slot, .. } => (queue, 0, slot),
+                Step::Visible { queue, slot, .. } => (queue, 1, slot),
                 _ => continue,
             };
             let inside = batch.is_none_or(|b| b == e.batch)
@@ -162,9 +170,6 @@ fn places(p: &Program, found: &Found) -> Places {
                 continue;
             }
             out.slots[dir].insert(k, slot);
-            if batch.is_some() && short.is_some_and(|len| len <= 8) {
-                out.marker[1] = Some(k);
-            }
         }
     });
     // The completion pair comes last.
