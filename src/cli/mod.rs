@@ -143,7 +143,9 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {}) {
+    if let End::Failed(d) | End::Wrong(d) =
+        runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
+    {
         title.notes.push(*d);
     }
     let mut options = Options::from_env();

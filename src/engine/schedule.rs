@@ -230,8 +230,8 @@ impl Schedule {
 
     /// Its lines, without the verb: the reading first where it is not the default one.
     pub fn lines(&self) -> Vec<String> {
-        let reading = (self.readings != Readings::default())
-            .then(|| format!("reading {}", self.readings));
+        let reading =
+            (self.readings != Readings::default()).then(|| format!("reading {}", self.readings));
         let barriers = self.barriers.iter().map(ToString::to_string);
         let holds = self.holds.iter().map(ToString::to_string);
         reading.into_iter().chain(barriers).chain(holds).collect()

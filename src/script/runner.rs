@@ -296,7 +296,11 @@ impl Reader<'_> {
             }
             // A `source` stays in the row, so that endless sourcing of nothing is counted.
             let (place, replays) = (line.clone(), is_replay(&line.command));
-            out.push(if replays { Line { command: Command::Order(Order::Calm), ..line } } else { line });
+            out.push(if replays {
+                Line { command: Command::Order(Order::Calm), ..line }
+            } else {
+                line
+            });
             let first = out.len();
             if let Some(name) = source {
                 self.expand(&name, above, out);

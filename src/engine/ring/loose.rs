@@ -250,9 +250,7 @@ impl Machine {
         }
         let action = device::next_action(q);
         let what = match action {
-            Action::Fetch(dir) => {
-                Some(self.moment(i, dir, q.hw(dir).fetched, EngineAct::Fetch))
-            }
+            Action::Fetch(dir) => Some(self.moment(i, dir, q.hw(dir).fetched, EngineAct::Fetch)),
             Action::Read => {
                 let k = q.packet.tx.get(q.packet.read).map_or(0, |x| x.k);
                 let slot = q.hw(Dir::Tx).slot(k);
@@ -543,9 +541,11 @@ impl Machine {
         for (addr, len) in &stores {
             let Some(loose) = &mut self.loose else { return };
             let n = loose.add(agent, CpuAct::Store);
-            let own = loose.pending.iter().chain(&kept).any(|w: &Pending| {
-                w.agent == agent && w.overlaps(*addr, *len)
-            });
+            let own = loose
+                .pending
+                .iter()
+                .chain(&kept)
+                .any(|w: &Pending| w.agent == agent && w.overlaps(*addr, *len));
             let chosen = agent == Agent::Host && loose.keep.contains(&n);
             let held = self.is_held(p, Moment::Cpu { agent, act: CpuAct::Store, n });
             if own || chosen || held {
@@ -565,19 +565,17 @@ impl Machine {
     /// The stretches of memory that an event of a CPU agent stores to, in order.
     fn stores(&self, kind: &EventKind) -> Vec<(u64, u64)> {
         let bytes = DESC_BYTES as u64;
-        let at = |id, dir, slot| {
-            self.index_of(id).map(|i| self.queues[i].ring(dir).slot_addr(slot))
-        };
+        let at =
+            |id, dir, slot| self.index_of(id).map(|i| self.queues[i].ring(dir).slot_addr(slot));
         match *kind {
             EventKind::Stage { queue, tx, rx, .. } => [(Dir::Rx, rx), (Dir::Tx, tx)]
                 .into_iter()
                 .filter(|(_, taken)| taken.desc.is_some())
                 .filter_map(|(dir, taken)| Some((at(queue, dir, taken.slot)?, bytes)))
                 .collect(),
-            EventKind::CopyIn { queue, dir, slot, count } => at(queue, dir, slot)
-                .map(|a| (a, count.saturating_mul(bytes)))
-                .into_iter()
-                .collect(),
+            EventKind::CopyIn { queue, dir, slot, count } => {
+                at(queue, dir, slot).map(|a| (a, count.saturating_mul(bytes))).into_iter().collect()
+            }
             EventKind::MarkerWrite { addr, .. } => vec![(addr, 4)],
             EventKind::Store { addr, len } => vec![(addr, len)],
             EventKind::Patch { at, .. } => vec![(at, 8)],
@@ -708,9 +706,9 @@ impl Machine {
         if loose && waits {
             let idle = (0..self.queues.len()).find(|&i| {
                 let q = &self.queues[i];
-                q.due.is_none() && q.stalled.is_none() && self.acts(p, i).0.iter().any(|a| {
-                    matches!(a, Act::Calm(Action::Fetch(_)))
-                })
+                q.due.is_none()
+                    && q.stalled.is_none()
+                    && self.acts(p, i).0.iter().any(|a| matches!(a, Act::Calm(Action::Fetch(_))))
             });
             match idle {
                 Some(i) => self.queues[i].due = Some(self.now_ns),
@@ -737,7 +735,8 @@ impl Machine {
     /// Sets or clears the barriers of a schedule that a doorbell covers.
     pub(super) fn edit_barriers(&mut self, p: &Program, kind: &EventKind) {
         let EventKind::MmioWrite { engine, offset, value, lost: false } = *kind else { return };
-        let Some((dir, queue)) = reg::name_at(offset).filter(|r| r.name == "drtp_inc").and_then(|r| r.queue)
+        let Some((dir, queue)) =
+            reg::name_at(offset).filter(|r| r.name == "drtp_inc").and_then(|r| r.queue)
         else {
             return;
         };
@@ -809,9 +808,10 @@ impl Machine {
         let next = match choice {
             Choice::Write(i, k) => {
                 let k = k - self.queues[i].earlier[ix(Dir::Rx)];
-                let at = self.queues[i].flights.iter().enumerate().find_map(|(f, flight)| {
-                    Some((f, flight.rx.iter().position(|w| w.k == k)?))
-                });
+                let at =
+                    self.queues[i].flights.iter().enumerate().find_map(|(f, flight)| {
+                        Some((f, flight.rx.iter().position(|w| w.k == k)?))
+                    });
                 at.and_then(|(f, j)| self.do_act(p, i, Act::Write(f, j)))
             }
             Choice::Next(i) => {

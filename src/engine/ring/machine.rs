@@ -322,7 +322,11 @@ impl Machine {
     }
 
     /// Does something as a CPU agent: the host, or a sequencer put in its place.
-    pub(super) fn with_cpu<T>(&mut self, who: Option<usize>, f: impl FnOnce(&mut Machine) -> T) -> T {
+    pub(super) fn with_cpu<T>(
+        &mut self,
+        who: Option<usize>,
+        f: impl FnOnce(&mut Machine) -> T,
+    ) -> T {
         self.active = who;
         let Some(k) = who else { return f(self) };
         std::mem::swap(&mut self.host, &mut self.seqs[k].host);

@@ -145,9 +145,8 @@ impl Session {
         }
         let bound = bound.map_or(Bound::default(), |steps| Bound { steps });
         let p = self.program().clone();
-        let found = explore(&p, self.readings(), bound, &mut |event| {
-            watch(Progress { event, from: 0 })
-        });
+        let found =
+            explore(&p, self.readings(), bound, &mut |event| watch(Progress { event, from: 0 }));
         let mut out = Outcome::list(found.lines(&p));
         let written = match &found.verdict {
             Verdict::Broken(f) => {
@@ -223,8 +222,7 @@ impl Session {
         }
         if hits.is_empty() {
             let of = between.map(|(a, b)| format!(" between {a} and {b}")).unwrap_or_default();
-            let text =
-                format!("no race{of} up to event {} ({})", self.machine.n, self.readings());
+            let text = format!("no race{of} up to event {} ({})", self.machine.n, self.readings());
             return Err(Diagnostic::new("S008", text));
         }
         self.expected_races.extend(hits);

@@ -183,8 +183,13 @@ impl Builder {
                 if let Some(needs) = x.needs {
                     let over = |w: &(usize, u64, u64)| w.1 < addr + len && *addr < w.1 + w.2;
                     let ring = &self.rings[*queue as usize];
-                    let under: Vec<usize> =
-                        ring.writes.range(..needs.k).map(|w| *w.1).filter(over).map(|w| w.0).collect();
+                    let under: Vec<usize> = ring
+                        .writes
+                        .range(..needs.k)
+                        .map(|w| *w.1)
+                        .filter(over)
+                        .map(|w| w.0)
+                        .collect();
                     under.into_iter().for_each(|n| self.edge(n, me));
                     self.rings[*queue as usize].writes.insert(needs.k, (me, *addr, *len));
                 }
@@ -206,8 +211,12 @@ impl Builder {
                 match wait.word {
                     None => {
                         let ring = &self.rings[wait.queue as usize];
-                        let all: Vec<usize> =
-                            ring.reads.values().copied().chain(ring.writes.values().map(|w| w.0)).collect();
+                        let all: Vec<usize> = ring
+                            .reads
+                            .values()
+                            .copied()
+                            .chain(ring.writes.values().map(|w| w.0))
+                            .collect();
                         all.into_iter().for_each(|n| self.edge(n, me));
                     }
                     Some(word) => {
@@ -252,11 +261,10 @@ impl Builder {
         for at in word..word.saturating_add(WORD_BYTES) {
             let writes = |n: &Node| n.touches.iter().any(|t| t.2 && t.0 <= at && at < t.0 + t.1);
             let all = || self.nodes[..me].iter().enumerate().filter(|(_, n)| writes(n));
-            let stores: Vec<usize> = all().filter(|(_, n)| n.agent.is_some()).map(|n| n.0).collect();
+            let stores: Vec<usize> =
+                all().filter(|(_, n)| n.agent.is_some()).map(|n| n.0).collect();
             let may: Vec<usize> = all()
-                .filter(|(i, n)| {
-                    n.agent.is_none() && !stores.iter().any(|s| self.ordered(*i, *s))
-                })
+                .filter(|(i, n)| n.agent.is_none() && !stores.iter().any(|s| self.ordered(*i, *s)))
                 .map(|n| n.0)
                 .collect();
             let first = |a: &&usize| may.iter().all(|b| a == &b || self.ordered(**a, *b));

@@ -1,7 +1,7 @@
 //! Orders from races: what came first is held back until the other is done.
 
 use super::observe::{Calm, Watcher, act_of, calm};
-use super::{Budget, Found, FixAnswer};
+use super::{Budget, FixAnswer, Found};
 use crate::engine::order::race::{Act, Race, RaceKind, Side};
 use crate::engine::order::step::Step;
 use crate::engine::program::Program;
@@ -133,12 +133,19 @@ pub(super) fn search(
         candidates.extend(markers.map(|w| (Hold { what: *w, until: *poll }, None)));
     }
     let mut best: Option<Found> = None;
+    // Of those the first has held back most by the time that it shows.
+    let mut shown: BTreeSet<(RaceKind, u64)> = BTreeSet::new();
     for (hold, race) in candidates {
+        let like = race.map(|r| (r.kind, r.second.event));
+        if like.is_some_and(|l| shown.contains(&l)) {
+            continue;
+        }
         if budget.is_spent() {
             break;
         }
         let order = under(p, vec![hold]);
         let Some((broken, event)) = try_order(&order, calm, budget) else { continue };
+        shown.extend(like);
         if best.as_ref().is_none_or(|b| event < b.event) {
             let schedule = order.schedule;
             best = Some(Found { broken, schedule, event, race, fix: FixAnswer::NotSought });

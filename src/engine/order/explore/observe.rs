@@ -442,13 +442,13 @@ impl Watcher {
         });
         if let Some((batch, w)) = late.next() {
             let queue = m.queues.get(s.queue as usize)?.id();
-            let write =
-                Moment::Engine { queue, dir: Dir::Rx, k: w.k, act: EngineAct::Write };
+            let write = Moment::Engine { queue, dir: Dir::Rx, k: w.k, act: EngineAct::Write };
             let count = 1 + late.count() as u64;
             return Some(Break::Overtaken { poll, batch, late: (write, w.addr, w.len), count });
         }
         let memory = m.with_own(key.0);
-        let mut bytes = self.calm.writes(s).flat_map(|(b, w)| outside(w, s.word).map(move |r| (b, r)));
+        let mut bytes =
+            self.calm.writes(s).flat_map(|(b, w)| outside(w, s.word).map(move |r| (b, r)));
         bytes.find_map(|(batch, range)| {
             let addr = differs(&memory, &s.memory, range)?;
             Some(Break::OtherBytes { poll, batch, addr })
@@ -466,4 +466,3 @@ impl Watcher {
             .map(|addr| Break::OtherEnd { addr })
     }
 }
-

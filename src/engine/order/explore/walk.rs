@@ -191,9 +191,7 @@ impl Walk<'_, '_> {
                 Some(Moment::Engine { queue, dir: Dir::Rx, k, act: EngineAct::Write })
             }
             Choice::Next(i) => run.m.next_access(i),
-            Choice::Land(n) => {
-                Some(Moment::Cpu { agent: Agent::Host, act: CpuAct::Store, n })
-            }
+            Choice::Land(n) => Some(Moment::Cpu { agent: Agent::Host, act: CpuAct::Store, n }),
             Choice::Host => {
                 run.m.host.poll?;
                 Some(if run.watcher.times_out(run.waits) {

@@ -123,16 +123,17 @@ impl Found {
         {
             let e = step.event;
             let all = names.take(&m, &e);
-            let bell = all.iter().any(|x| matches!(x.moment, Some(Moment::Cpu { act: CpuAct::Doorbell, .. })));
+            let bell = all
+                .iter()
+                .any(|x| matches!(x.moment, Some(Moment::Cpu { act: CpuAct::Doorbell, .. })));
             let mark = |s: &Step| match (s, marker) {
                 (Step::Visible { queue, len, .. }, Some(id)) => {
                     *len <= 8 && p.queues.get(*queue as usize).is_some_and(|q| q.id == id)
                 }
                 _ => false,
             };
-            let hit = all.iter().any(|x| {
-                x.moment.is_some_and(|x| key.contains(&x)) || mark(&x.step)
-            });
+            let hit =
+                all.iter().any(|x| x.moment.is_some_and(|x| key.contains(&x)) || mark(&x.step));
             if hit || bell || e.n == self.event {
                 let name = all.iter().find_map(|x| x.moment.filter(|x| key.contains(x)));
                 let name = name.map(|n| format!(" ({n})")).unwrap_or_default();
@@ -161,7 +162,9 @@ impl Found {
     pub fn script(&self, p: &Program) -> String {
         let mut out = String::from("dbg 1\n");
         out.push_str(&format!("# {}\n", self.broken.words(p)));
-        out.push_str("# Found by `order explore`; `run FILE --script` or `order replay` replays it.\n");
+        out.push_str(
+            "# Found by `order explore`; `run FILE --script` or `order replay` replays it.\n",
+        );
         out.push_str("order calm\n");
         out.push_str(&format!("order reading {}\n", self.schedule.readings));
         let plain = Schedule { readings: Default::default(), ..self.schedule.clone() };

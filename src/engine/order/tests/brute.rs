@@ -277,8 +277,7 @@ impl Model {
                     && k < s.read[q].len()
                     && (!self.sow(q, k) || all(q, k))
                     && (0..k).all(|i| {
-                        let over =
-                            overlap((w[i].addr, w[i].len), (w[k].addr, w[k].len));
+                        let over = overlap((w[i].addr, w[i].len), (w[k].addr, w[k].len));
                         (!over || s.visible[q][i])
                             && (!self.wb(q, i) || all(q, i + 1))
                             && (!(full && self.dmb(q, i)) || all(q, i + 1))
@@ -557,13 +556,13 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             });
             (other, mark, list, then)
         });
-    let rest = (
-        prop::bool::weighted(0.3),
-        prop::bool::weighted(0.85),
-        prop::bool::weighted(0.1),
-    );
-    (prop::collection::vec(batch, 1..3), rest)
-        .prop_map(|(batches, (slow, fence, armed))| Plan { batches, slow, fence, armed })
+    let rest = (prop::bool::weighted(0.3), prop::bool::weighted(0.85), prop::bool::weighted(0.1));
+    (prop::collection::vec(batch, 1..3), rest).prop_map(|(batches, (slow, fence, armed))| Plan {
+        batches,
+        slow,
+        fence,
+        armed,
+    })
 }
 
 /// States beyond which a program is not small.

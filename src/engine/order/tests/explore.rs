@@ -58,5 +58,8 @@ fn without_a_barrier_the_marker_is_seen_before_the_data() {
     assert_eq!(found.schedule.holds.len(), 1);
     println!("{}", look(&p, "").lines(&p).join("\n"));
     println!("{}", found.script(&p));
-    assert!(matches!(look(&one(&[A0, A1.wb(), marker(0)]), "").verdict, Verdict::Proved(Proof::NoRace)));
+    assert!(matches!(
+        look(&one(&[A0, A1.wb(), marker(0)]), "").verdict,
+        Verdict::Proved(Proof::NoRace)
+    ));
 }
