@@ -20,6 +20,7 @@ use crate::engine::schedule::{CpuAct, EngineAct, Moment};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
+use std::cmp::Ordering;
 
 /// The write of an Rx descriptor of a packet in flight.
 #[derive(Debug, Clone, Hash)]
@@ -58,6 +59,20 @@ pub struct Flight {
 impl Flight {
     fn is_done(&self) -> bool {
         self.closed && self.rx.iter().all(|w| w.out.is_none())
+    }
+
+    /// Where it lies in ring order from a descriptor since reset: before, with or after it.
+    pub fn place(&self, dir: Dir, k: u64) -> Ordering {
+        let ends = match dir {
+            Dir::Tx => self.tx.first().map(|x| x.k).zip(self.tx.last().map(|x| x.k)),
+            Dir::Rx => self.rx.first().map(|w| w.k).zip(self.rx.last().map(|w| w.k)),
+        };
+        match ends {
+            Some((_, last)) if last < k => Ordering::Less,
+            Some((first, _)) if first <= k => Ordering::Equal,
+            // One of which nothing is set aside yet is the last.
+            _ => Ordering::Greater,
+        }
     }
 
     /// Whether the bytes of a descriptor since reset are in memory; no for those of others.

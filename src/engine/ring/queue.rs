@@ -341,7 +341,8 @@ impl Queue {
     /// Whether the bytes of the k-th descriptor since reset are visible: of an Rx descriptor its
     /// own, of a Tx descriptor those of every Rx descriptor that its bytes reach.
     pub fn is_visible(&self, dir: Dir, k: u64) -> bool {
-        k < self.hw(dir).visible || self.flights.iter().any(|f| f.is_visible(dir, k))
+        let flight = || self.flights.binary_search_by(|f| f.place(dir, k)).ok();
+        k < self.hw(dir).visible || flight().is_some_and(|i| self.flights[i].is_visible(dir, k))
     }
 
     /// Whether the slot taken last is one that the engine was told of and has not retired: the

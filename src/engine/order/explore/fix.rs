@@ -84,13 +84,11 @@ pub(super) fn find(p: &Program, found: &Found, budget: &mut Budget<'_>) -> FixAn
     let Some((before, _)) = races(p, budget) else { return FixAnswer::NotSought };
     let others = before.races.iter().filter(|r| !is_about(r, found)).count();
     let calm = Calm::run(p, |_, _, _| {});
-    let mut tries = 0;
-    for (barrier, k, role) in candidates(p, &places) {
+    for (tries, (barrier, k, role)) in candidates(p, &places).into_iter().enumerate() {
         if tries >= MAX_FIX_TRIES || budget.is_spent() {
             let text = format!("no barrier was found among the first {tries} placements");
             return FixAnswer::NoBarrier(text);
         }
-        tries += 1;
         let edit = BarrierEdit { queue, k, barrier, on: true };
         let mut changed = p.clone();
         changed.schedule.barriers.push(edit);

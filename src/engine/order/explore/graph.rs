@@ -64,13 +64,16 @@ struct Cpu {
     unfenced: Vec<usize>,
 }
 
+/// A poll that is over: node, queue, first and last batch, word.
+type Over = (usize, u32, (u64, u64), Option<u64>);
+
 #[derive(Debug, Default)]
 struct Builder {
     nodes: Vec<Node>,
     rings: Vec<Ring>,
     cpus: BTreeMap<Agent, Cpu>,
-    /// Polls that are over: node, queue, batches, word.
-    polls: Vec<(usize, u32, (u64, u64), Option<u64>)>,
+    /// Polls that are over.
+    polls: Vec<Over>,
     /// Writes of each batch.
     batches: BTreeMap<(u32, u64), Vec<(u64, u64)>>,
     doubtful: BTreeSet<Moment>,
