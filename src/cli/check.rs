@@ -4,7 +4,7 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{RingPair, RingView};
-use crate::diag::{Place, Report};
+use crate::diag::{Place, Report, Severity};
 use crate::engine::lower::Stage;
 use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
@@ -114,7 +114,11 @@ pub fn run(
         // And what it leaves to chance.
         if let Some(p) = &input.program {
             let found = order::check(p, readings.unwrap_or_default());
-            for d in found.diagnostics(p) {
+            for mut d in found.diagnostics(p) {
+                // When the host waits is not known of an image: what races then is a hint.
+                if input.inferred {
+                    d = d.severity(Severity::Note);
+                }
                 report.push(d.in_file(&input.name));
             }
         }

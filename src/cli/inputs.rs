@@ -62,6 +62,8 @@ pub struct Input {
     pub program: Option<Arc<Program>>,
     /// The end of its calm run, where that was asked for.
     pub end: Option<Machine>,
+    /// What the host does is not in the input but was made up for it.
+    pub inferred: bool,
 }
 
 impl RingView for RawRing {
@@ -231,6 +233,7 @@ pub fn open(
         module: loaded.module,
         program: loaded.program,
         end,
+        inferred: raw,
     })
 }
 

@@ -1516,18 +1516,18 @@ pub static CODES: &[CodeInfo] = &[
         "`dmadbg help` shows what it takes.",
     ),
     code(
-        ("S040", Error),
-        "no order to run in",
-        "There is no order that `order replay` could run in, or the file that it names holds other lines than those of an order.",
-        "Nothing was found by `order explore` before, or another script was named.",
-        "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
-    ),
-    code(
         ("S012", Error),
         "memory file does not fit the module",
         "A file of initial memory names a location that the module does not have, or holds another number of bytes than it.",
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
+    ),
+    code(
+        ("S040", Error),
+        "no order to run in",
+        "There is no order that `order replay` could run in, or the file that it names holds other lines than those of an order.",
+        "Nothing was found by `order explore` before, or another script was named.",
+        "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
     ),
 ];
 
