@@ -307,11 +307,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("order", &["o"]),
         Group::Order,
         (
-            "[explore [BOUND] [> FILE] | reading [dmb=full|entry] [sow=through|self] | hold EVENT until EVENT | barrier [QUEUE] tx|rx N dmb|write_barrier|sow on|off | replay [FILE] | calm]",
+            "[explore [BOUND] [> FILE]|reading ..|hold ..|barrier ..|replay [FILE]|calm]",
             &[Arg::Words(ORDERS)],
         ),
         "look for an order of events that breaks the program, and run in it",
-        "`explore` proves that no order which the rules allow breaks the program, or shows one that does and the barrier that would prevent it; BOUND is how many events of other orders it may look at. `replay` runs in the order that was found, or in that of a file; the session stands at event 0 then. `hold` adds to the order by hand; an event is `[QUEUE] tx N fetch|read`, `[QUEUE] rx N fetch|visible` (N counts descriptors of the direction from 0) or `host store|doorbell|poll N` (counted from 1). `barrier` changes a descriptor before its doorbell. `calm` drops all of it. `reading` says how far DMB and SOW reach. Alone: what holds now.",
+        "`explore` proves that no order which the rules allow breaks the program, or shows one that does and the barrier that would prevent it; BOUND is how many events of other orders it may look at. `replay` runs in the order that was found, or in that of a file; the session stands at event 0 then. `hold EVENT until EVENT` adds to the order by hand; an event is `[QUEUE] tx N fetch|read`, `[QUEUE] rx N fetch|visible` (N counts descriptors of the direction from 0) or `host store|doorbell|poll N` (counted from 1). `barrier [QUEUE] tx|rx N dmb|write_barrier|sow on|off` changes a descriptor before its doorbell. `calm` drops all of it. `reading [dmb=full|entry] [sow=through|self]` says how far the two barriers reach. Alone: what holds now.",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(

@@ -3,8 +3,13 @@
 //!
 //! A queue reads packet after packet as in the calm order. What it reads is set aside until it may
 //! be written: several packets are in flight then ([`Flight`]). Stores of a CPU agent that are held
-//! back wait where no one else sees them ([`Pending`]); a fence waits for them. The same machinery
+//! back wait where no one else sees them (`Pending`); a fence waits for them. The same machinery
 //! answers what may happen next at all ([`Machine::choices`]), for whoever looks at every order.
+
+mod choose;
+mod cpu;
+
+pub use choose::Choice;
 
 use super::device::{self, Action, Outgoing};
 use super::event::{Agent, EventKind};
@@ -144,19 +149,6 @@ enum Act {
     Calm(Action),
 }
 
-/// What may happen next in some order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Choice {
-    /// Queue by index: it retires, fetches or reads.
-    Next(usize),
-    /// Queue by index: it writes the Rx descriptor of this count from the run's start.
-    Write(usize, u64),
-    /// The host's store of this number reaches memory.
-    Land(u64),
-    /// The host goes on.
-    Host,
-}
-
 /// An event, and its batch where that does not follow from the state.
 type Next = (Agent, EventKind, Option<u64>);
 
@@ -196,15 +188,6 @@ fn index(p: &Program, id: crate::engine::program::QueueId) -> Option<usize> {
 }
 
 impl Machine {
-    /// The state before the first event, for whoever chooses what happens: stores of the host
-    /// with these numbers land when they are chosen.
-    pub fn to_choose(p: &Program, keep: impl IntoIterator<Item = u64>) -> Machine {
-        let mut m = Machine::new(p);
-        let loose = Loose { keep: keep.into_iter().collect(), ..Loose::new(p) };
-        m.loose = Some(Box::new(loose));
-        m
-    }
-
     /// Whether an event has happened. In the calm order nobody counts.
     fn happened(&self, p: &Program, x: Moment) -> bool {
         let Some(loose) = &self.loose else { return false };
@@ -435,169 +418,6 @@ impl Machine {
         Some(EventKind::Retire { tx, rx, packet_end })
     }
 
-    /// Whether a CPU agent waits for its stores before its next event, or its poll is held.
-    fn cpu_waits(&self, p: &Program, who: Option<usize>) -> bool {
-        let Some(loose) = &self.loose else { return false };
-        let agent = self.agent(who);
-        let cpu = who.and_then(|k| self.seqs.get(k)).map_or(&self.host, |s| &s.host);
-        if let Some(poll) = cpu.poll {
-            let n = loose.count(agent, CpuAct::Poll) + 1;
-            let held = self.is_held(p, Moment::Cpu { agent, act: CpuAct::Poll, n });
-            return held && self.sees(agent, poll.addr, poll.idle_of);
-        }
-        if loose.pending.iter().all(|w| w.agent != agent) {
-            return false;
-        }
-        // What it does next is known by trying it on a copy.
-        let mut copy = self.clone();
-        let kind = copy.with_cpu(who, |m| m.host_step(p));
-        matches!(
-            kind,
-            Some(EventKind::CpuFence | EventKind::SemUpdate { .. } | EventKind::InstDone { .. })
-        )
-    }
-
-    /// Whether a poll made now would end its wait. An agent sees its own stores.
-    fn sees(&self, agent: Agent, addr: u64, idle_of: Option<usize>) -> bool {
-        match idle_of {
-            Some(i) => !self.queues[i].has_work(),
-            None => {
-                let memory = self.with_own(agent);
-                memory.read_u32(addr) == MARKER
-            }
-        }
-    }
-
-    /// Memory as an agent sees it.
-    pub fn with_own(&self, agent: Agent) -> super::memory::Memory {
-        let mut memory = self.memory.clone();
-        let pending = self.loose.iter().flat_map(|l| &l.pending);
-        for w in pending.filter(|w| w.agent == agent) {
-            memory.put_content(w.addr, w.content.clone());
-        }
-        memory
-    }
-
-    /// A store whose hold is over reaches memory. Those of an agent to the same bytes keep their
-    /// order.
-    fn land(&mut self, free: impl Fn(&Machine, &Pending) -> bool) -> Option<Next> {
-        let loose = self.loose.as_ref()?;
-        let at = loose.pending.iter().enumerate().position(|(at, w)| {
-            let mut before = loose.pending.iter().take(at);
-            free(self, w)
-                && !before.any(|o| o.agent == w.agent && o.overlaps(w.addr, w.content.len()))
-        })?;
-        let loose = self.loose.as_mut()?;
-        let Pending { agent, addr, content, .. } = loose.pending.remove(at);
-        let len = content.len();
-        self.memory.put_content(addr, content);
-        Some((agent, EventKind::Land { addr, len }, None))
-    }
-
-    /// Lets a CPU agent make its next event, and keeps its stores back that are held.
-    fn cpu_event(&mut self, p: &Program, who: Option<usize>) -> Option<Next> {
-        let before = self.memory.clone();
-        let kind = self.with_cpu(who, |m| m.host_step(p))?;
-        let agent = self.agent(who);
-        self.note_cpu(p, agent, &kind, &before);
-        Some((agent, kind, None))
-    }
-
-    fn note_cpu(
-        &mut self,
-        p: &Program,
-        agent: Agent,
-        kind: &EventKind,
-        before: &super::memory::Memory,
-    ) {
-        match *kind {
-            EventKind::MmioWrite { engine, offset, value, lost } => {
-                let Some((name, (dir, queue))) =
-                    reg::name_at(offset).and_then(|r| Some((r.name, r.queue?)))
-                else {
-                    return;
-                };
-                let id = crate::engine::program::QueueId { engine, queue };
-                let i = self.index_of(id);
-                let Some(loose) = &mut self.loose else { return };
-                match name {
-                    "drtp_inc" if !lost => {
-                        loose.add(agent, CpuAct::Doorbell);
-                    }
-                    "q_sw_ctrl" if value & 0x100 != 0 => {
-                        let _ = dir;
-                        if let Some(i) = i {
-                            loose.rules[i].reset(p.schedule.readings);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            EventKind::Poll { .. } | EventKind::PollIdle { .. }
-                if self.cpu().polled == Some(true) && self.cpu().poll.is_none() =>
-            {
-                if let Some(loose) = &mut self.loose {
-                    loose.add(agent, CpuAct::Poll);
-                }
-            }
-            _ => self.keep_back(p, agent, kind, before),
-        }
-    }
-
-    fn keep_back(
-        &mut self,
-        p: &Program,
-        agent: Agent,
-        kind: &EventKind,
-        before: &super::memory::Memory,
-    ) {
-        let stores = self.stores(kind);
-        let mut kept = Vec::new();
-        for (addr, len) in &stores {
-            let Some(loose) = &mut self.loose else { return };
-            let n = loose.add(agent, CpuAct::Store);
-            let own = loose
-                .pending
-                .iter()
-                .chain(&kept)
-                .any(|w: &Pending| w.agent == agent && w.overlaps(*addr, *len));
-            let chosen = agent == Agent::Host && loose.keep.contains(&n);
-            let held = self.is_held(p, Moment::Cpu { agent, act: CpuAct::Store, n });
-            if own || chosen || held {
-                let content = self.memory.take(*addr, *len);
-                kept.push(Pending { agent, n, addr: *addr, content });
-            }
-        }
-        for w in &kept {
-            let old = before.take(w.addr, w.content.len());
-            self.memory.put_content(w.addr, old);
-        }
-        if let Some(loose) = &mut self.loose {
-            loose.pending.extend(kept);
-        }
-    }
-
-    /// The stretches of memory that an event of a CPU agent stores to, in order.
-    fn stores(&self, kind: &EventKind) -> Vec<(u64, u64)> {
-        let bytes = DESC_BYTES as u64;
-        let at =
-            |id, dir, slot| self.index_of(id).map(|i| self.queues[i].ring(dir).slot_addr(slot));
-        match *kind {
-            EventKind::Stage { queue, tx, rx, .. } => [(Dir::Rx, rx), (Dir::Tx, tx)]
-                .into_iter()
-                .filter(|(_, taken)| taken.desc.is_some())
-                .filter_map(|(dir, taken)| Some((at(queue, dir, taken.slot)?, bytes)))
-                .collect(),
-            EventKind::CopyIn { queue, dir, slot, count } => {
-                at(queue, dir, slot).map(|a| (a, count.saturating_mul(bytes))).into_iter().collect()
-            }
-            EventKind::MarkerWrite { addr, .. } => vec![(addr, 4)],
-            EventKind::Store { addr, len } => vec![(addr, len)],
-            EventKind::Patch { at, .. } => vec![(at, 8)],
-            _ => Vec::new(),
-        }
-    }
-
     /// The next event of an order with holds.
     pub(super) fn next_loose(&mut self, p: &Program) -> Option<Next> {
         loop {
@@ -745,145 +565,5 @@ impl Machine {
         let text = "a hold of the schedule waits for what does not come: from here on the order \
             is the calm one";
         self.find(Diagnostic::new("R045", text));
-    }
-
-    /// Sets or clears the barriers of a schedule that a doorbell covers.
-    pub(super) fn edit_barriers(&mut self, p: &Program, kind: &EventKind) {
-        let EventKind::MmioWrite { engine, offset, value, lost: false } = *kind else { return };
-        let Some((dir, queue)) =
-            reg::name_at(offset).filter(|r| r.name == "drtp_inc").and_then(|r| r.queue)
-        else {
-            return;
-        };
-        let id = crate::engine::program::QueueId { engine, queue };
-        let Some(i) = self.index_of(id) else { return };
-        let q = &self.queues[i];
-        let hw = *q.hw(dir);
-        let end = q.earlier[ix(dir)] + hw.posted;
-        let first = end - u64::from(value & 0xff_ffff).min(hw.posted);
-        for edit in &p.schedule.barriers {
-            if edit.queue != id || edit.barrier.dir() != dir || !(first..end).contains(&edit.k) {
-                continue;
-            }
-            let slot = hw.slot(edit.k - self.queues[i].earlier[ix(dir)]);
-            let addr = hw.ring.slot_addr(slot);
-            let mut bytes = [0; DESC_BYTES];
-            self.memory.read(addr, &mut bytes);
-            let desc = edit.barrier.put(Desc::from_bytes(&bytes), edit.on);
-            self.memory.write(addr, &desc.to_bytes());
-        }
-    }
-
-    /// All that may happen next in some order, whatever its time, but for what changes nothing
-    /// that others see: that has happened already. `timed_out` answers whether the next wait of
-    /// the host is one that does not end well.
-    pub fn choices(&mut self, p: &Program, timed_out: bool) -> Vec<Choice> {
-        let mut out = Vec::new();
-        for i in 0..self.queues.len() {
-            if self.settle(p, i).is_some() {
-                return Vec::new();
-            }
-            let (acts, _) = self.acts(p, i);
-            for act in acts {
-                match act {
-                    Act::Write(f, j) => {
-                        let q = &self.queues[i];
-                        let k = q.flights.get(f).and_then(|f| f.rx.get(j)).map_or(0, |w| w.k);
-                        out.push(Choice::Write(i, q.earlier[ix(Dir::Rx)] + k));
-                    }
-                    Act::Retire | Act::Calm(Action::Fetch(_) | Action::Read) => {
-                        out.push(Choice::Next(i));
-                    }
-                    Act::Calm(_) => {}
-                }
-            }
-        }
-        out.dedup();
-        let Some(loose) = &self.loose else { return out };
-        for (at, w) in loose.pending.iter().enumerate() {
-            let len = w.content.len();
-            if !loose.pending.iter().take(at).any(|o| o.overlaps(w.addr, len)) {
-                out.push(Choice::Land(w.n));
-            }
-        }
-        let goes_on = match self.host.poll {
-            Some(poll) => self.sees(Agent::Host, poll.addr, poll.idle_of) != timed_out,
-            None => !self.host.is_done(p) && !self.cpu_waits(p, None),
-        };
-        if goes_on {
-            out.push(Choice::Host);
-        }
-        out
-    }
-
-    /// Makes a choice of [`Machine::choices`] happen; nothing (`None`) where it told of nothing.
-    pub fn choose(&mut self, p: &Program, choice: Choice) -> Option<Told> {
-        let before = self.findings.len();
-        self.n += 1;
-        let next = match choice {
-            Choice::Write(i, k) => {
-                let k = k - self.queues[i].earlier[ix(Dir::Rx)];
-                let at =
-                    self.queues[i].flights.iter().enumerate().find_map(|(f, flight)| {
-                        Some((f, flight.rx.iter().position(|w| w.k == k)?))
-                    });
-                at.and_then(|(f, j)| self.do_act(p, i, Act::Write(f, j)))
-            }
-            Choice::Next(i) => {
-                let acts = self.acts(p, i).0;
-                let act = acts.into_iter().find(|a| !matches!(a, Act::Write(..)));
-                act.and_then(|act| self.do_act(p, i, act))
-            }
-            Choice::Land(n) => self.land(|_, w| w.n == n),
-            Choice::Host => match self.host.poll {
-                Some(poll) => {
-                    let seen = self.sees(Agent::Host, poll.addr, poll.idle_of);
-                    let kind = self.end_poll(poll, seen);
-                    let memory = self.memory.clone();
-                    self.note_cpu(p, Agent::Host, &kind, &memory);
-                    Some((Agent::Host, kind, None))
-                }
-                None => self.cpu_event(p, None),
-            },
-        };
-        let Some(next) = next else {
-            self.n -= 1;
-            return None;
-        };
-        Some(self.told_of(p, next, before))
-    }
-
-    /// The name of what queue `i` fetches or reads next; nothing where it retires, or has nothing
-    /// to do.
-    pub fn next_access(&self, i: usize) -> Option<Moment> {
-        let q = self.queues.get(i)?;
-        if q.flights.front().is_some_and(Flight::is_done) {
-            return None;
-        }
-        match device::next_action(q) {
-            Action::Fetch(dir) => Some(self.moment(i, dir, q.hw(dir).fetched, EngineAct::Fetch)),
-            Action::Read => {
-                let k = q.packet.tx.get(q.packet.read)?.k;
-                Some(self.moment(i, Dir::Tx, k, EngineAct::Read))
-            }
-            _ => None,
-        }
-    }
-
-    /// The name of the host's next poll that ends its wait.
-    pub fn next_poll(&self) -> Moment {
-        let n = self.loose.as_ref().map_or(0, |l| l.count(Agent::Host, CpuAct::Poll)) + 1;
-        Moment::Cpu { agent: Agent::Host, act: CpuAct::Poll, n }
-    }
-
-    fn end_poll(&mut self, mut poll: super::machine::Polling, seen: bool) -> EventKind {
-        poll.told += 1;
-        let value = self.with_own(Agent::Host).read_u32(poll.addr);
-        self.active = None;
-        self.host.poll_ended(poll.next_ns, Some(seen));
-        match poll.idle_of {
-            None => EventKind::Poll { addr: poll.addr, reads: 1, value },
-            Some(i) => EventKind::PollIdle { queue: self.queues[i].id(), reads: 1, idle: seen },
-        }
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Where nothing races there is nothing to look for: all orders show the same. Where something
 //! does, each race names the order to try first: the access that came first is held back until
-//! the other is done ([`holds`]). Only where no such order shows anything is every order walked,
-//! up to a bound ([`walk`]). What is found is made small and carries what would fix it ([`fix`]).
+//! the other is done (`holds`). Only where no such order shows anything is every order walked,
+//! up to a bound (`walk`). What is found is made small and carries what would fix it ([`fix`]).
 
 pub mod fix;
 mod graph;
