@@ -6,12 +6,16 @@ use crate::diag::Diagnostic;
 use crate::diag::policy::{self, Policy, Verdict};
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
+use crate::engine::order::Readings;
 use crate::limits::MAX_PICTURE_SIDE;
 use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+/// How the value of `--reading` is shown.
+const READING: &str = "dmb=full|entry,sow=through|self";
 
 /// Debugger for DMA descriptor rings: decodes every bit, steps doorbells forwards and
 /// backwards.
@@ -392,6 +396,9 @@ pub struct FileArgs {
     /// What to read.
     #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
     pub files: Vec<PathBuf>,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
@@ -418,6 +425,9 @@ pub struct RunArgs {
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
     /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<String>,

@@ -4,8 +4,9 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{RingPair, RingView};
-use crate::diag::{Place, Policy, Report};
+use crate::diag::{Place, Policy, Report, Severity};
 use crate::engine::lower::Stage;
+use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
 use crate::load::module::LoadedModule;
 use crate::udma::Dir;
@@ -92,16 +93,16 @@ pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Resu
 pub fn run(
     input: &Input,
     opts: &super::args::RingOpts,
-    policy: &Policy,
+    (policy, readings): (&Policy, Option<Readings>),
     out: &mut Out<'_>,
 ) -> io::Result<Status> {
-    let mut report = findings(input, opts);
+    let mut report = findings(input, opts, readings);
     policy.over(&input.policy).apply(&mut report);
     print(&facts(input), &report, out)
 }
 
 /// Everything that is found in an input.
-fn findings(input: &Input, opts: &super::args::RingOpts) -> Report {
+fn findings(input: &Input, opts: &super::args::RingOpts, readings: Option<Readings>) -> Report {
     let mut report = input.report.clone();
     if let Some(m) = &input.module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
@@ -115,10 +116,21 @@ fn findings(input: &Input, opts: &super::args::RingOpts) -> Report {
         // end they do not lie side by side as they were run.
         report.extend(judge(input, opts));
     }
-    // What a calm run of the program finds, and what it leaves to chance.
+    // What a calm run of the program finds.
     if let Some(end) = &input.end {
-        for d in end.findings.iter().chain(&input.races) {
+        for d in &end.findings {
             report.push(d.clone().in_file(&input.name));
+        }
+        // And what it leaves to chance, also where only a strict reading says so.
+        if let Some(p) = &input.program {
+            let found = order::check(p, readings.unwrap_or(Readings::STRICT));
+            for mut d in found.diagnostics(p) {
+                // When the host waits is not known of an image: what races then is a hint.
+                if input.inferred {
+                    d = d.severity(Severity::Note);
+                }
+                report.push(d.in_file(&input.name));
+            }
         }
     }
     report

@@ -4,7 +4,6 @@
 use super::args::RingOpts;
 use crate::check::RingView;
 use crate::diag::{Diagnostic, Policy, Report};
-use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
@@ -65,8 +64,8 @@ pub struct Input {
     pub program: Option<Arc<Program>>,
     /// The end of its calm run, where that was asked for.
     pub end: Option<Machine>,
-    /// Races of that run, those that only a strict reading has included.
-    pub races: Vec<Diagnostic>,
+    /// What the host does is not in the input but was made up for it.
+    pub inferred: bool,
 }
 
 impl RingView for RawRing {
@@ -210,8 +209,7 @@ pub fn open(
     // A module's own check runs it.
     let proved = depth == Depth::Run && loaded.module.is_some();
     let runs = (depth == Depth::Run || !raw) && !proved;
-    let ran = loaded.program.as_deref().filter(|_| runs).map(|p| calm_run(p, depth));
-    let (end, races) = ran.map_or((None, Vec::new()), |(m, races)| (Some(m), races));
+    let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
     let sets: Vec<RingSet> = match (&loaded.program, &end) {
         (Some(p), Some(end)) if !raw => {
             p.queues.iter().filter_map(|q| of_queue(q.id, end)).collect()
@@ -238,21 +236,8 @@ pub fn open(
         module: loaded.module,
         program: loaded.program,
         end,
-        races,
+        inferred: raw,
     })
-}
-
-/// The end of a calm run; where findings are asked for also its races.
-fn calm_run(p: &Program, depth: Depth) -> (Machine, Vec<Diagnostic>) {
-    if depth != Depth::Run {
-        return (run(p, |_, _| true).machine, Vec::new());
-    }
-    let mut checker = Checker::new(p, Readings::STRICT);
-    let end = run(p, |m, e| {
-        checker.event(m, e);
-        true
-    });
-    (end.machine, checker.finish().diagnostics(p))
 }
 
 /// Whether `--slots` and `--start` leave something of the longest ring.

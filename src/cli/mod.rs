@@ -111,7 +111,9 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Info(a) => {
             let policy = a.lints.policy().map_err(Report::from)?;
             let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
-            info::print(&info::facts(&input, a.rings.start), out)?;
+            let mut facts = info::facts(&input, a.rings.start);
+            facts.more.extend(info::races(&input, a.reading));
+            info::print(&facts, out)?;
             policy.over(&input.policy).apply(&mut input.report);
             out.findings(&input.report)?;
             Ok(if input.report.has_errors() { Status::Wrong } else { Status::Fine })
@@ -119,7 +121,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Check(a) => {
             let policy = a.lints.policy().map_err(Report::from)?;
             let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Run)?;
-            Ok(check::run(&input, &a.rings, &policy, out)?)
+            Ok(check::run(&input, &a.rings, (&policy, a.reading), out)?)
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),

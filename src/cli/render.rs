@@ -6,7 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::run::script_lines;
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, nearest};
-use crate::load::save::save_program;
+use crate::load::save::carry_out;
 use crate::script::runner::{self, End, Reply, Target};
 use crate::ui::Model;
 use crate::ui::picture::{self, Form};
@@ -54,7 +54,7 @@ impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
         for effect in std::mem::take(&mut self.0.asked) {
-            save_program(&effect)?;
+            carry_out(&effect)?;
         }
         // What the commands of stops do has been done on the screen.
         Ok(Reply { quit, ..Reply::default() })

@@ -65,6 +65,9 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Err(report.into());
     };
     let mut session = Session::new(program);
+    if let Some(r) = args.reading {
+        session.read_barriers(r);
+    }
     let json = out.json();
     if json {
         out.schema("events", &json!({ "file": loaded.name }))?;
@@ -91,7 +94,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             *report.dropped.entry(*code).or_default() += more;
         }
     }
-    for d in session.races() {
+    for d in session.races_left().diagnostics(session.program()) {
         report.push(d.in_file(&loaded.name));
     }
     policy.apply(&mut report);

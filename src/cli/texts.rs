@@ -5,7 +5,7 @@ use crate::check::live::with_checks;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::load::save::save_program;
+use crate::load::save::carry_out;
 use crate::script::runner::{Reply, Target};
 use crate::ui::seams;
 
@@ -17,7 +17,7 @@ impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let done = self.0.execute(command)?;
         if let Some(effect) = &done.effect {
-            let lines = vec![save_program(effect)?];
+            let lines = vec![carry_out(effect)?];
             return Ok(Reply { lines, ..Reply::default() });
         }
         let reply = Reply::from(done);

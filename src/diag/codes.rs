@@ -1497,6 +1497,13 @@ pub static CODES: &[CodeInfo] = &[
         "`info edits` lists them; take it back, or make it at another event.",
     ),
     code(
+        ("R045", Warning),
+        "a hold of the schedule was let go",
+        "An event was held back until another one that cannot happen before it, or not at all; from here on the run goes on in the calm order.",
+        "A hold that the rules of order do not allow, or that names an event that the run does not have.",
+        "Leave the hold out, or look with `order explore` for an order that the rules allow.",
+    ),
+    code(
         ("R050", Error),
         "stale slot fetched",
         "The engine fetches a slot to which nobody wrote a descriptor for this lap: it holds one of an earlier lap, or zeroes.",
@@ -1663,6 +1670,13 @@ pub static CODES: &[CodeInfo] = &[
         "The configuration file is no TOML, sets something that there is not, or sets it to a value that it does not take.",
         "A typing error, or a file of another version.",
         "`dmadbg config` prints every setting with what it takes; `docs/config.md` explains them.",
+    ),
+    code(
+        ("S040", Error),
+        "no order to run in",
+        "There is no order that `order replay` could run in, or the file that it names holds other lines than those of an order.",
+        "Nothing was found by `order explore` before, or another script was named.",
+        "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
     ),
 ];
 

@@ -8,7 +8,6 @@ use crate::diag::render::place;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Form, Info};
 use crate::engine::expr::{Expr, QueueRef};
-use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
@@ -81,6 +80,9 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             format!("marker {word} word {} := {value:#010x}", at(addr))
         }
         EventKind::Store { addr, len } => format!("store {len} B to {}", at(addr)),
+        EventKind::Land { addr, len } => {
+            format!("the store of {len} B to {} reaches memory", at(addr))
+        }
         EventKind::CopyStart { m2s, s2m, .. } => format!("trigger tx {m2s} rx {s2m}"),
         EventKind::CopyStartReturn { ret, .. } => format!("trigger returns {ret}"),
         EventKind::CpuFence => "fence".to_owned(),
@@ -384,31 +386,6 @@ impl Session {
             format!("{}: {} rung, {} acked or given up", q.id(), q.batches, q.ledger.done())
         };
         self.machine.queues.iter().map(line).collect()
-    }
-
-    /// Races of the run up to here, those that only a strict reading has included.
-    pub fn races(&self) -> Vec<Diagnostic> {
-        let p = self.program();
-        let mut checker = Checker::new(p, Readings::STRICT);
-        let mut m = self.timeline.start().clone();
-        while m.n < self.machine.n && !checker.has_stopped() {
-            let Some(step) = m.step(p) else { break };
-            checker.event(&m, &step.event);
-        }
-        checker.finish().diagnostics(p)
-    }
-
-    fn info_races(&self) -> Vec<String> {
-        let found = self.races();
-        if found.is_empty() {
-            return vec!["every access up to here is ordered, under every reading".to_owned()];
-        }
-        let mut lines = Vec::new();
-        for d in found {
-            lines.push(format!("{}[{}] {}: {}", d.severity, d.code, place(&d.place), d.message));
-            lines.extend(d.help.map(|h| format!("  {h}")));
-        }
-        lines
     }
 
     /// The descriptor that lies in a slot now, and what the slot is at.

@@ -73,7 +73,7 @@ impl Known {
 impl Session {
     /// The reading of the barriers under which races are caught.
     pub(in crate::engine::session) fn race_readings(&self) -> Readings {
-        Readings::default()
+        self.readings()
     }
 
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
