@@ -75,6 +75,8 @@ pub enum Cmd {
     Fmt(FmtArgs),
     /// Make a module that goes wrong as small as it can be.
     Shrink(ShrinkArgs),
+    /// Tell how two inputs differ, and whether the outcome does.
+    Diff(DiffArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
     /// Print the completion script of a shell.
@@ -384,6 +386,30 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub memory_out: Option<PathBuf>,
     /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The left input, of any kind.
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The right input.
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// The stage at which two modules are compared: loaded, peel, unroll, split, check,
+    /// lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+    /// How modules are lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
     /// How files are read.

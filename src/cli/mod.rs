@@ -7,6 +7,7 @@ pub mod args;
 pub mod check;
 pub mod convert;
 pub mod decode;
+pub mod diff;
 pub mod encode;
 pub mod explain;
 pub mod fmt;
@@ -88,6 +89,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Gen(a)) => a.out.clone(),
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
+        Some(Cmd::Diff(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
@@ -114,6 +116,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Gen(a) => r#gen::run(a, out),
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
+        Cmd::Diff(a) => diff::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),

@@ -6,11 +6,13 @@
 pub mod author;
 pub mod budget;
 pub mod command;
+pub mod diff;
 pub mod expr;
 #[cfg(test)]
 mod fixture;
 pub mod lower;
 pub mod module_run;
+pub mod ops;
 pub mod order;
 pub mod program;
 pub mod provenance;

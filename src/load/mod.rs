@@ -17,7 +17,7 @@ pub mod dir;
 pub mod disasm;
 pub mod hex;
 pub mod module;
-pub mod ops;
+pub use crate::engine::ops;
 pub mod raw;
 pub mod save;
 pub mod source;
