@@ -423,7 +423,7 @@ mod tests {
 
         #[test]
         fn the_edit_of_a_stretch_is_shortest(a in keys(0..30), b in keys(0..30)) {
-            let pairs = edits(&a, &b, &mut u64::MAX).unwrap();
+            let pairs = edits(&a, &b, &mut { u64::MAX }).unwrap();
             prop_assert!(pairs.iter().all(|(i, j)| a[*i] == b[*j]));
             prop_assert!(pairs.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));
             prop_assert_eq!(pairs.len(), longest_common(&a, &b));
