@@ -159,3 +159,7 @@ pub const MAX_DIFF_DESCS: usize = 1 << 22;
 /// Bytes of the two memories that are compared one by one; what has a common source costs
 /// nothing.
 pub const MAX_DIFF_BYTES: u64 = 1 << 31;
+/// Descriptors of one ring that a trace shows in flight side by side.
+pub const MAX_TRACE_LANES: u32 = 1024;
+/// Doorbells, and words made visible, that a trace remembers for an arrow that may come.
+pub const MAX_TRACE_FLOWS: usize = 1 << 16;

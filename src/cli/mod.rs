@@ -10,6 +10,7 @@ pub mod decode;
 pub mod diff;
 pub mod encode;
 pub mod explain;
+pub mod export;
 pub mod fmt;
 pub mod r#gen;
 pub mod info;
@@ -36,6 +37,7 @@ use inputs::Depth;
 use out::Out;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use texts::WithTexts;
 
 /// The streams of the process, or of a test.
 pub struct Streams<'a> {
@@ -90,6 +92,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Diff(a)) => a.out.clone(),
+        Some(Cmd::Export(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
@@ -117,6 +120,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Diff(a) => diff::run(a, out),
+        Cmd::Export(a) => export::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
@@ -143,7 +147,8 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
+    let mut target = WithTexts { session: &mut session, file: &title.file };
+    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut target, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }
     let mut options = Options::from_env();

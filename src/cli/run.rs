@@ -9,7 +9,7 @@ use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
-use crate::engine::ring::json::event_json;
+use crate::engine::ring::json::push_event;
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::MAX_RUN_SAME_CODE;
@@ -68,7 +68,8 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut WithTexts(&mut session), &lines, &mut |line| {
+    let mut target = WithTexts { session: &mut session, file: &loaded.name };
+    let end = runner::run(&mut target, &lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -169,12 +170,12 @@ fn write_memory(
 /// Every event up to the position, as JSON lines.
 fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
     let last = session.position();
-    let mut from = 1;
+    let (mut from, mut lines) = (1, Vec::new());
     while from <= last {
         let to = (from + BLOCK).min(last + 1);
-        for e in session.events(from, to) {
-            out.value(&event_json(&e))?;
-        }
+        lines.clear();
+        session.events(from, to).iter().for_each(|e| push_event(&mut lines, e));
+        out.bytes(&lines)?;
         from = to;
     }
     Ok(out.flush()?)

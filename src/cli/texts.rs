@@ -5,22 +5,34 @@ use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
 use crate::load::bir::listing;
+use crate::load::export::perform;
 use crate::script::runner::{Reply, Target};
 
-/// Answers `list` and `pass diff` too, whose text the session does not have.
-pub(super) struct WithTexts<'a>(pub &'a mut Session);
+/// Answers `list` and `pass diff` too, whose text the session does not have, and writes what
+/// `export` asks for.
+pub(super) struct WithTexts<'a> {
+    /// The session.
+    pub session: &'a mut Session,
+    /// Name of the input.
+    pub file: &'a str,
+}
 
 impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let reply = Target::run(self.0, command)?;
-        match listing::answer(self.0, command) {
-            Some(lines) => Ok(Reply { lines: lines?, ..reply }),
-            None => Ok(reply),
+        let done = self.session.execute(command)?;
+        if let Some(effect) = &done.effect {
+            let line = perform(self.session, self.file, effect)?;
+            return Ok(Reply { lines: vec![line], quit: done.quit });
+        }
+        let quit = done.quit;
+        match listing::answer(self.session, command) {
+            Some(lines) => Ok(Reply { lines: lines?, quit }),
+            None => Ok(Reply { lines: done.into_text(), quit }),
         }
     }
 
     fn event(&self) -> Option<u64> {
-        Target::event(self.0)
+        Target::event(self.session)
     }
 }
 
@@ -45,7 +57,9 @@ mod tests {
         let mut session = Session::new(Arc::new(p));
         let mut ask = |line: &str| {
             let command = parse_command(line).unwrap().unwrap();
-            WithTexts(&mut session).run(&command).map(|r| r.lines.join("\n"))
+            WithTexts { session: &mut session, file: "copy.bir" }
+                .run(&command)
+                .map(|r| r.lines.join("\n"))
         };
         assert_eq!(ask("pass lower_dma").unwrap(), "lower_dma: 1 trigger, 1 block, 1 descriptor");
         ask("doorbell").unwrap();

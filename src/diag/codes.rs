@@ -1515,6 +1515,13 @@ pub static CODES: &[CodeInfo] = &[
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),
+    code(
+        ("S040", Error),
+        "cannot be exported here",
+        "The run or the rings cannot be written in this form, or not from here.",
+        "A form that this build does not have (Parquet), or a session that nobody gave files to.",
+        "Choose another form, or build with the feature that the message names.",
+    ),
 ];
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub mod container;
 pub mod detect;
 pub mod dir;
 pub mod disasm;
+pub mod export;
 pub mod hex;
 pub mod module;
 pub use crate::engine::ops;

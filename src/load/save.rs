@@ -11,17 +11,35 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// D007 with the system's message; the old file is then untouched.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    write_then_rename(path, bytes).map_err(|e| {
+    save_with(path, |to| to.write_all(bytes))
+}
+
+/// As [`save`], with what `write` writes.
+///
+/// # Errors
+/// D007 with what the system or `write` says; the old file is then untouched.
+pub fn save_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Diagnostic> {
+    write_then_rename(path, write).map_err(|e| {
         let name = path.to_string_lossy();
         Diagnostic::new("D007", format!("cannot write `{name}`: {e}")).in_file(&name)
     })
 }
 
-fn write_then_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_then_rename(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A pipe or a device is written to; nothing can take its place.
+    if std::fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return write(&mut OpenOptions::new().write(true).open(&target)?);
+    }
     let (temp, mut file) = temp_beside(&target)?;
     let written = (|| {
-        file.write_all(bytes)?;
+        write(&mut file)?;
         if let Ok(old) = std::fs::metadata(&target) {
             file.set_permissions(old.permissions())?;
         }

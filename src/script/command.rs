@@ -6,8 +6,8 @@ use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, NameError, Pass, Unit,
-    Who, find, nearest,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, NameError,
+    Pass, Unit, Who, find, nearest,
 };
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
@@ -49,7 +49,8 @@ const VERBS: &[(&str, Parse)] = &[
     ("assert", assert),
     ("expect", expect),
     ("echo", echo),
-    ("source", source),
+    ("source", |a| Ok(Command::Source(file(a)?))),
+    ("export", export),
     ("help", help),
     ("quit", |_| Ok(Command::Quit)),
 ];
@@ -476,13 +477,19 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
 }
 
 /// A file's name: a word, or a text in quotes.
-fn source(a: &mut Args<'_>) -> Result<Command, Fault> {
+fn file(a: &mut Args<'_>) -> Result<String, Fault> {
     let missing = a.missing("a file's name");
     let file = match a.peek().starts_with('"') {
         true => a.quoted()?,
         false => a.word().unwrap_or_default().to_owned(),
     };
-    if file.is_empty() { Err(missing) } else { Ok(Command::Source(file)) }
+    if file.is_empty() { Err(missing) } else { Ok(file) }
+}
+
+/// A form and a file.
+fn export(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let form = ExportForm::ALL[a.choose("a form", &ExportForm::ALL.map(ExportForm::name))?];
+    Ok(Command::Export { form, file: file(a)? })
 }
 
 fn help(a: &mut Args<'_>) -> Result<Command, Fault> {

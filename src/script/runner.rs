@@ -9,7 +9,7 @@ use super::lex::{skip, without_comment};
 use super::parse_command;
 use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::Command;
-use crate::engine::session::Session;
+use crate::engine::session::{Effect, Session};
 use crate::limits::{MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,15 @@ pub trait Target {
 
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        self.execute(command).map(|o| Reply { quit: o.quit, lines: o.into_text() })
+        let done = self.execute(command)?;
+        match done.effect {
+            // Nobody stands around it who could do that.
+            Some(Effect::Export { file, .. }) => {
+                let text = format!("`{file}`: files cannot be written from here");
+                Err(Diagnostic::new("S040", text))
+            }
+            None => Ok(Reply { quit: done.quit, lines: done.into_text() }),
+        }
     }
 
     fn event(&self) -> Option<u64> {

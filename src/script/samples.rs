@@ -209,6 +209,11 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
         expectation().prop_map(Command::Expect),
         any::<String>().prop_map(Command::Echo),
         any::<String>().prop_filter("empty", |f| !f.is_empty()).prop_map(Command::Source),
+        (
+            prop::sample::select(ExportForm::ALL.to_vec()),
+            any::<String>().prop_filter("empty", |f| !f.is_empty()),
+        )
+            .prop_map(|(form, file)| Command::Export { form, file }),
     ];
     prop_oneof![runs(), looks(), scripts]
 }

@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Loc};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
-use crate::engine::session::{Progress, Session, queue_of};
+use crate::engine::session::{Effect, Progress, Session, queue_of};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::ops::ControlFlow;
@@ -143,6 +143,8 @@ pub struct Model {
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
     pub said: Option<Said>,
+    /// What a command asked of the world outside, not done yet.
+    pub asked: Option<Effect>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
     /// Colours and glyphs.
@@ -197,6 +199,7 @@ impl Model {
             history: Vec::new(),
             popup: None,
             said: None,
+            asked: None,
             running: None,
             theme,
             derived,
@@ -297,6 +300,7 @@ impl Model {
             outcome.lines = answer?;
         }
         self.session = session;
+        self.asked = outcome.effect.take();
         if outcome.quit {
             return Ok(true);
         }

@@ -12,6 +12,7 @@ use super::view;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::{Progress, Session};
+use crate::load::export::perform;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyCode, KeyModifiers, MouseEventKind,
@@ -209,6 +210,18 @@ impl Shell {
 
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
     fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
+        let leaves = self.run_command(model, command);
+        if let Some(effect) = model.asked.take() {
+            let file = model.title.file.clone();
+            match perform(&mut model.session, &file, &effect) {
+                Ok(done) => model.say(done, None),
+                Err(d) => model.refuse(d),
+            }
+        }
+        leaves
+    }
+
+    fn run_command(&mut self, model: &mut Model, command: &Command) -> bool {
         let mut drawn = Instant::now();
         finish(model, command, &mut |old: &Model, p: Progress| {
             while let Ok(i) = self.receiver.try_recv() {

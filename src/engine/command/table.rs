@@ -94,6 +94,7 @@ const INFOS: &[&str] = &[
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
+const EXPORTS: &[&str] = &["events", "events-csv", "perfetto", "descriptors", "parquet"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 
@@ -320,6 +321,13 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(("echo", &[]), Group::Script, ("TEXT", &[Arg::Text]), "print a text", ""),
     spec(("source", &[]), Group::Script, ("FILE", &[Arg::File]), "read commands from a file", ""),
     spec(
+        ("export", &[]),
+        Group::Script,
+        ("FORM FILE", &[Arg::Words(EXPORTS), Arg::File]),
+        "write the run up to here, or the rings, to a file",
+        "`events` (JSON lines), `events-csv` and `perfetto` (a trace) write what happened from the start to here; `descriptors` (CSV) and `parquet` every slot of the rings as they stand. A file that is there is replaced.",
+    ),
+    spec(
         ("help", &["h", "?"]),
         Group::Session,
         ("[COMMAND]", &[Arg::Command]),
@@ -391,7 +399,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Pass, Unit, Who};
+    use crate::engine::command::{ExportForm, Info, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -420,6 +428,7 @@ mod tests {
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
         assert_eq!(PASSES, Pass::words());
+        assert_eq!(EXPORTS, ExportForm::ALL.map(ExportForm::name));
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod digest;
 pub mod event;
 pub mod host;
 pub mod json;
+pub mod keys;
 pub mod life;
 pub mod machine;
 pub mod memory;

@@ -5,6 +5,7 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod effect;
 mod eval;
 mod look;
 mod module;
@@ -14,6 +15,7 @@ mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
+pub use effect::Effect;
 pub use eval::{EvalError, eval, queue_of};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
@@ -43,6 +45,8 @@ pub struct Outcome {
     pub halt: Option<String>,
     /// The user wants to leave.
     pub quit: bool,
+    /// What is to be done outside, which the session itself cannot.
+    pub effect: Option<Effect>,
 }
 
 impl Outcome {
@@ -265,6 +269,10 @@ impl Session {
                 let value = self.value(expr)?;
                 self.vars.insert(name.clone(), value);
                 Ok(Outcome::say(format!("${name} = {value:#x}")))
+            }
+            Command::Export { form, file } => {
+                let effect = Effect::Export { form: *form, file: file.clone() };
+                Ok(Outcome { effect: Some(effect), ..Outcome::default() })
             }
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),

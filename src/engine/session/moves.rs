@@ -57,7 +57,7 @@ impl Session {
             self.before = before;
         }
         let halt = Some(result?);
-        Ok(Outcome { lines: self.where_lines(), halt, quit: false })
+        Ok(Outcome { lines: self.where_lines(), halt, ..Outcome::default() })
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
