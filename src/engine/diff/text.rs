@@ -52,7 +52,11 @@ pub fn lines(diff: &Diff, most: usize) -> Vec<String> {
         }
     }
     if let Some(o) = &diff.outcome {
+        let heading = out.len();
         outcome(o, most, &mut out);
+        if out.len() == heading + 1 {
+            out.truncate(heading);
+        }
     }
     out.extend(diff.bounds.iter().map(|b| format!("bound: {b}")));
     out
