@@ -3,8 +3,8 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, Loc, Pass, Subject, Unit,
-    Who,
+    COMMANDS, Command, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, Loc, Pass,
+    Subject, Unit, Who,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
 use crate::engine::program::QueueId;

@@ -75,6 +75,9 @@ pub fn events<'a>(
     }
 }
 
+/// Takes events one by one; no: it has enough.
+pub type Take<'a> = &'a mut dyn FnMut(&Event) -> bool;
+
 /// Writes a run of events, read from `next` until it has no more.
 ///
 /// # Errors
@@ -82,7 +85,7 @@ pub fn events<'a>(
 pub fn write_events(
     writer: &mut dyn EventWriter,
     sink: &mut dyn Write,
-    each: &mut dyn FnMut(&mut dyn FnMut(&Event) -> bool),
+    each: &mut dyn FnMut(Take<'_>),
 ) -> io::Result<()> {
     let mut out = Vec::with_capacity(CHUNK + 4096);
     let mut result = Ok(());

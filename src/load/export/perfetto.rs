@@ -353,12 +353,12 @@ impl<'p> Perfetto<'p> {
                     }
                 }
             }
-            EventKind::Visible { addr, len, .. } => {
-                // Only words are waited for; of larger pieces none ends a wait.
-                if len <= 8 && self.visible.len() < MAX_TRACE_FLOWS {
-                    self.visible.insert(addr, e.n);
-                    body.flow = Some(e.n);
-                }
+            // Only words are waited for; of larger pieces none ends a wait.
+            EventKind::Visible { addr, len, .. }
+                if len <= 8 && self.visible.len() < MAX_TRACE_FLOWS =>
+            {
+                self.visible.insert(addr, e.n);
+                body.flow = Some(e.n);
             }
             EventKind::Fault { .. } | EventKind::Stall { .. } => body.category = "fault",
             _ => {}
