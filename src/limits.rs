@@ -202,3 +202,21 @@ pub const MAX_CONFIG_KEYS: usize = 512;
 
 /// Columns, and rows, of a picture of the screen.
 pub const MAX_PICTURE_SIDE: u16 = 500;
+/// Differences of two inputs that are told one by one, and descriptors of either side that are
+/// kept to find what moved; the rest is counted.
+pub const MAX_DIFF_ENTRIES: usize = 1 << 16;
+/// Descriptors of two rings that are aligned at a time; one that is further away is not found.
+pub const DIFF_WINDOW: usize = 1 << 17;
+/// Looks at elements that aligning two sequences takes before it compares place by place.
+pub const MAX_DIFF_WORK: u64 = 1 << 28;
+/// Events of each side after which a comparison stops running it.
+pub const MAX_DIFF_EVENTS: u64 = 1 << 23;
+/// Descriptors that are noted of each run as they are staged.
+pub const MAX_DIFF_DESCS: usize = 1 << 22;
+/// Bytes of the two memories that are compared one by one; what has a common source costs
+/// nothing.
+pub const MAX_DIFF_BYTES: u64 = 1 << 31;
+/// Descriptors of one ring that a trace shows in flight side by side.
+pub const MAX_TRACE_LANES: u32 = 1024;
+/// Doorbells, and words made visible, that a trace remembers for an arrow that may come.
+pub const MAX_TRACE_FLOWS: usize = 1 << 16;

@@ -4,6 +4,7 @@
 
 use crate::diag::Diagnostic;
 use crate::diag::policy::{self, Policy, Verdict};
+use crate::engine::command::ExportForm;
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::engine::order::Readings;
@@ -82,6 +83,10 @@ pub enum Cmd {
     Fmt(FmtArgs),
     /// Make a module that goes wrong as small as it can be.
     Shrink(ShrinkArgs),
+    /// Tell how two inputs differ, and whether the outcome does.
+    Diff(DiffArgs),
+    /// Write a run's events or an input's descriptors for other programs.
+    Export(ExportArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
     /// Draw the screen to a file, without a terminal.
@@ -443,6 +448,80 @@ pub struct RunArgs {
     /// What is accepted, and what counts as an error.
     #[command(flatten)]
     pub lints: LintOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// What to read.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// What to write: events (JSON lines), events-csv, perfetto (a trace), descriptors (CSV),
+    /// parquet (descriptors; only in a build with that feature).
+    #[arg(long = "as", value_name = "FORM", default_value = "events")]
+    pub form: Form,
+    /// What is the time of a trace [default: virtual where the engine has a speed, else events].
+    #[arg(long, value_enum, value_name = "AXIS")]
+    pub time: Option<ExportTime>,
+    /// Where to write; standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How findings look; what is written has its own form.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// A form of export by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form(pub ExportForm);
+
+impl std::str::FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Form, String> {
+        let found = ExportForm::ALL.into_iter().find(|f| f.name() == text);
+        let names = ExportForm::ALL.map(ExportForm::name).join(", ");
+        found.map(Form).ok_or_else(|| format!("one of {names}"))
+    }
+}
+
+/// The time axis of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTime {
+    /// The number of the event, a microsecond each.
+    Events,
+    /// Virtual time.
+    Virtual,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The left input, of any kind.
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The right input.
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// The stage at which two modules are compared: loaded, peel, unroll, split, check,
+    /// lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+    /// How modules are lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

@@ -8,8 +8,10 @@ pub mod check;
 pub mod config;
 pub mod convert;
 pub mod decode;
+pub mod diff;
 pub mod encode;
 pub mod explain;
+pub mod export;
 pub mod fmt;
 pub mod r#gen;
 pub mod info;
@@ -94,6 +96,8 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Gen(a)) => a.out.clone(),
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
+        Some(Cmd::Diff(a)) => a.out.clone(),
+        Some(Cmd::Export(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
@@ -128,6 +132,8 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Gen(a) => r#gen::run(a, out),
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
+        Cmd::Diff(a) => diff::run(a, out),
+        Cmd::Export(a) => export::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Render(a) => render::run(a, out),
         Cmd::Config(a) => config::run(a, out),
@@ -172,9 +178,8 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     }
     let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
     title.policy = policy.over(&title.policy);
-    if let End::Failed(d) | End::Wrong(d) =
-        runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
-    {
+    let mut target = WithTexts { session: &mut session, file: &title.file };
+    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut target, &lines, &mut |_| {}) {
         title.notes.push(*d);
     }
     let mut options = Options::new(config);

@@ -191,6 +191,19 @@ impl<'a> Out<'a> {
         self.sink.flush()
     }
 
+    /// Everything that `write` writes, as it comes.
+    ///
+    /// # Errors
+    /// What the stream or `write` says.
+    pub fn through(
+        &mut self,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.flush()?;
+        write(self.sink)?;
+        self.sink.flush()
+    }
+
     /// What begins and ends a style; nothing where no colour is wanted.
     pub fn marks(&self, style: Style) -> (&'static str, &'static str) {
         if self.ansi { (style.code(), RESET) } else { ("", "") }

@@ -54,7 +54,8 @@ impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
         for effect in std::mem::take(&mut self.0.asked) {
-            carry_out(&effect)?;
+            let file = self.0.title.file.clone();
+            carry_out(&mut self.0.session, &file, &effect)?;
         }
         // What the commands of stops do has been done on the screen.
         Ok(Reply { quit, ..Reply::default() })

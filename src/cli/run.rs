@@ -9,7 +9,7 @@ use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
-use crate::engine::ring::json::{edit_json, event_json};
+use crate::engine::ring::json::{edit_json, push_event};
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::MAX_RUN_SAME_CODE;
@@ -75,7 +75,8 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut WithTexts(&mut session), &lines, &mut |line| {
+    let mut target = WithTexts { session: &mut session, file: &loaded.name };
+    let end = runner::run(&mut target, &lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -181,21 +182,22 @@ fn write_memory(
 /// Every event up to the position, as JSON lines.
 fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
     let last = session.position();
-    let mut from = 1;
-    let p = session.program();
-    for edit in p.edits_at(0) {
-        out.value(&edit_json(p, edit, 0))?;
+    let (mut from, mut lines) = (1, Vec::new());
+    for edit in session.program().edits_at(0) {
+        out.value(&edit_json(session.program(), edit, 0))?;
     }
     while from <= last {
         let to = (from + BLOCK).min(last + 1);
+        lines.clear();
         let events = session.events(from, to);
         let p = session.program();
         for e in events {
-            out.value(&event_json(&e))?;
+            push_event(&mut lines, &e);
             for edit in p.edits_at(e.n) {
-                out.value(&edit_json(p, edit, e.t_us()))?;
+                lines.extend_from_slice(format!("{}\n", edit_json(p, edit, e.t_us())).as_bytes());
             }
         }
+        out.bytes(&lines)?;
         from = to;
     }
     Ok(out.flush()?)

@@ -1678,6 +1678,13 @@ pub static CODES: &[CodeInfo] = &[
         "Nothing was found by `order explore` before, or another script was named.",
         "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
     ),
+    code(
+        ("S041", Error),
+        "cannot be exported here",
+        "The run or the rings cannot be written in this form, or not from here.",
+        "A form that this build does not have (Parquet), or a session that nobody gave files to.",
+        "Choose another form, or build with the feature that the message names.",
+    ),
 ];
 
 #[cfg(test)]

@@ -256,7 +256,8 @@ impl Shell {
         for command in &commands {
             let leaves = self.run_command(model, command);
             for effect in std::mem::take(&mut model.asked) {
-                match carry_out(&effect) {
+                let file = model.title.file.clone();
+                match carry_out(&mut model.session, &file, &effect) {
                     Ok(done) => model.say(done, None),
                     Err(d) => model.refuse(d),
                 }

@@ -8,6 +8,7 @@
 mod causes;
 mod display;
 mod edit;
+mod effect;
 mod eval;
 mod find;
 mod look;
@@ -19,7 +20,7 @@ mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
-pub use edit::Effect;
+pub use effect::Effect;
 pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
 pub use look::{describe_event, inst_words};
@@ -330,6 +331,10 @@ impl Session {
             Command::Undo => self.undo(watch),
             Command::Redo => self.redo(watch),
             Command::Save { file, format, over } => self.save(file, *format, *over),
+            Command::Export { form, file } => {
+                let effect = Effect::Export { form: *form, file: file.clone() };
+                Ok(Outcome { effect: Some(effect), ..Outcome::default() })
+            }
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
