@@ -2,6 +2,7 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use super::given::Commands;
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::load::{Batching, RingChoice};
@@ -39,9 +40,9 @@ pub struct OpenArgs {
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
-    /// Commands to execute first.
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
+    /// What to execute first.
+    #[command(flatten)]
+    pub commands: Commands,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
@@ -371,9 +372,9 @@ pub struct RunArgs {
     /// What to run.
     #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
     pub files: Vec<PathBuf>,
-    /// Commands to execute; without one the program runs to its end.
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
+    /// What to execute; without anything the program runs to its end.
+    #[command(flatten)]
+    pub commands: Commands,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,

@@ -11,6 +11,7 @@ pub mod encode;
 pub mod explain;
 pub mod fmt;
 pub mod r#gen;
+pub mod given;
 pub mod info;
 pub mod inputs;
 pub mod lower;
@@ -18,6 +19,7 @@ pub mod numbers;
 pub mod out;
 pub mod rows;
 pub mod run;
+pub mod scripts;
 pub mod shell;
 pub mod shrink;
 mod texts;
@@ -33,6 +35,7 @@ use crate::ui::{self, Options, ScreenError, Title};
 use args::{Cmd, Format, OpenArgs, OutOpts, When};
 use inputs::Depth;
 use out::Out;
+use scripts::Scripts;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -57,7 +60,7 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
     let mut out = Out::new(stdout, stderr, &opts);
     let ended = match &cli.command {
         Some(command) => dispatch(command, stdin, &mut out),
-        None => open_screen(&cli.open),
+        None => open_screen(&cli.open, &mut out),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),
@@ -121,12 +124,10 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
 }
 
 /// Opens the screen on a program.
-fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
+fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
-    let mut lines = run::init_lines(args.no_init)?;
-    if let Some(path) = &args.script {
-        lines.extend(run::script_lines(path)?);
-    }
+    args.commands.inline().for_each(|(name, text)| out.know(name, text));
+    let lines = Scripts::read(args.no_init, &args.commands).lines?;
     let options = args.module.options()?;
     let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
     // One direction alone, or an image larger than a ring, can still be browsed.

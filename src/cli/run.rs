@@ -3,6 +3,7 @@
 use super::args::RunArgs;
 use super::inputs::{Depth, load};
 use super::out::{Failure, Out, Status};
+use super::scripts::Scripts;
 use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
@@ -13,11 +14,9 @@ use crate::engine::ring::json::event_json;
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::MAX_RUN_SAME_CODE;
-use crate::limits::MAX_TEXT_BYTES;
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line, Source};
+use crate::script::runner::{self, End, Line};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 
 /// Events that are read from the session at a time.
 const BLOCK: u64 = 4096;
@@ -27,12 +26,20 @@ const BLOCK: u64 = 4096;
 /// # Errors
 /// [`Failure`] where the input or the script cannot be understood.
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
-    // The script is read first: its mistakes are reported before anything runs.
-    let mut lines = init_lines(args.no_init)?;
-    match &args.script {
-        Some(path) => lines.extend(script_lines(path)?),
-        None => lines.push(to_the_end()),
+    // Scripts are read first: their mistakes are reported before anything runs.
+    args.commands.inline().for_each(|(name, text)| out.know(name, text));
+    let mut lines = Scripts::read(args.no_init, &args.commands).lines?;
+    if args.commands.is_empty() {
+        lines.push(to_the_end());
     }
+    run_lines(args, &lines, out)
+}
+
+/// Runs `run` with these lines in place of what the command line gives.
+///
+/// # Errors
+/// [`Failure`] where the input cannot be understood.
+pub fn run_lines(args: &RunArgs, lines: &[Line], out: &mut Out<'_>) -> Result<Status, Failure> {
     let mut options = args.module.options()?;
     let stage = args.stage.as_deref().map(super::lower::stage).transpose().map_err(Report::from)?;
     options.upto = stage.unwrap_or(options.upto);
@@ -68,7 +75,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut WithTexts(&mut session), &lines, &mut |line| {
+    let end = runner::run(&mut WithTexts(&mut session), lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -116,7 +123,7 @@ fn interpret(
     mut report: Report,
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
-    if args.script.is_some() {
+    if !args.commands.is_empty() {
         let why = "a script moves about in a run on rings; it has no place at another stage";
         return Err(Report::from(Diagnostic::new("S011", why)).into());
     }
@@ -181,53 +188,6 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
 }
 
 /// Without a script the program runs to its end.
-fn to_the_end() -> Line {
+pub(super) fn to_the_end() -> Line {
     Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
-}
-
-/// The lines of a script file.
-///
-/// # Errors
-/// S009 where a file cannot be read, and every mistake in it.
-pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
-    let name = path.to_string_lossy().into_owned();
-    let text = read(path)?;
-    runner::parse(&name, &text, &mut |from, named| {
-        // A sourced file lies beside the script that names it.
-        let dir = Path::new(from).parent().unwrap_or(Path::new(""));
-        let path = dir.join(named);
-        Ok(Source { name: path.to_string_lossy().into_owned(), text: read(&path)? })
-    })
-}
-
-fn read(path: &Path) -> Result<String, Diagnostic> {
-    let name = path.to_string_lossy();
-    let source = crate::load::source::open(path).map_err(|d| {
-        // The message has the name and the reason.
-        Diagnostic::new("S009", d.message)
-    })?;
-    if source.blob.len() as u64 > MAX_TEXT_BYTES {
-        let text = format!("`{name}` is larger than {MAX_TEXT_BYTES} bytes");
-        return Err(Diagnostic::new("S009", text));
-    }
-    String::from_utf8(source.blob.bytes().to_vec())
-        .map_err(|_| Diagnostic::new("S009", format!("`{name}` is not UTF-8 text")))
-}
-
-/// The init file: `dmadbg/init.dbg` in the user's configuration folder, if there is one.
-///
-/// # Errors
-/// Every mistake in it.
-pub fn init_lines(skip: bool) -> Result<Vec<Line>, Report> {
-    let path = if skip { None } else { init_file() };
-    match path.filter(|p| p.is_file()) {
-        Some(path) => script_lines(&path),
-        None => Ok(Vec::new()),
-    }
-}
-
-fn init_file() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(config.join("dmadbg").join("init.dbg"))
 }

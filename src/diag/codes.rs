@@ -1515,6 +1515,34 @@ pub static CODES: &[CodeInfo] = &[
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),
+    code(
+        ("S030", Error),
+        "a run that goes on",
+        "A command, or a file test, passed as many events as it may, and the run was not at its end.",
+        "A loop of the program under test that does not end, or a very long run.",
+        "Go there in smaller steps, or make the program smaller.",
+    ),
+    code(
+        ("S031", Error),
+        "header of a file test",
+        "A line of a file test's header or an annotation in it cannot be understood.",
+        "A typing error, or an option that a file test may not use.",
+        "`docs/file-tests.md` has the syntax.",
+    ),
+    code(
+        ("S032", Error),
+        "no test here",
+        "A file that was named holds no test, a directory holds none, or a filter leaves none.",
+        "A header without a `test:` line.",
+        "Write `; test: check` into the header.",
+    ),
+    code(
+        ("S033", Error),
+        "not in a file test",
+        "A file test would write a file, read what is no regular file, or print more than it may.",
+        "A file test may come from anybody: it only reads.",
+        "Use `dmadbg run` for it.",
+    ),
 ];
 
 #[cfg(test)]

@@ -77,6 +77,8 @@ pub struct Line {
     pub column: u64,
     /// Its characters.
     pub width: u64,
+    /// The command as it is written.
+    pub text: Box<str>,
     /// What it says.
     pub command: Command,
 }
@@ -84,12 +86,22 @@ pub struct Line {
 impl Line {
     /// A command that no text holds, such as one of the command line.
     pub fn new(file: &str, command: Command) -> Line {
-        Line { file: file.into(), number: 1, column: 1, width: 1, command }
+        Line { file: file.into(), number: 1, column: 1, width: 1, text: "".into(), command }
     }
 
     /// Where it stands.
     pub fn place(&self) -> Place {
         Place::text(self.number, self.column, self.width).in_file(&self.file)
+    }
+
+    /// Where its arguments stand; the whole where it has none.
+    fn argument(&self) -> Place {
+        let mut place = self.place();
+        if let Some(at) = self.text.find(|c: char| c.is_ascii_whitespace()) {
+            let rest = skip(&self.text[at..]).chars().count() as u64;
+            at_the_end(&mut place, self, rest);
+        }
+        place
     }
 }
 
@@ -146,6 +158,8 @@ pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -
                 let mut d = placed(d, line, target.event());
                 if let Command::Provenance(s) = &line.command {
                     at_the_end(&mut d.place, line, super::print::subject_width(s));
+                } else if let Some((before, width)) = meant(&line.text, &d.message) {
+                    (d.place.column, d.place.width) = (Some(line.column + before), Some(width));
                 }
                 let failed = matches!(d.code, "S007" | "S008");
                 return if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) };
@@ -174,6 +188,25 @@ fn at_the_end(place: &mut Place, line: &Line, width: u64) {
     if let Some(before) = line.width.checked_sub(width).filter(|_| width > 0) {
         (place.column, place.width) = (Some(line.column + before), Some(width));
     }
+}
+
+/// The word of a command that a message quotes: the characters before it, and its own. `None`
+/// where the message quotes none, or the command has it more than once or not at all.
+fn meant(command: &str, message: &str) -> Option<(u64, u64)> {
+    let word = message.split('`').nth(1).filter(|w| !w.is_empty())?;
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    // The verb is never meant.
+    let verb = command.find(|c: char| c.is_ascii_whitespace())?;
+    let mut found = command.match_indices(word).filter(|(at, _)| {
+        let before = command.get(..*at).and_then(|s| s.chars().next_back());
+        let after = command.get(at + word.len()..).and_then(|s| s.chars().next());
+        let inside = before.is_some_and(part) && word.starts_with(part)
+            || after.is_some_and(part) && word.ends_with(part);
+        *at > verb && !inside
+    });
+    let (at, _) = found.next()?;
+    let count = |s: &str| s.chars().count() as u64;
+    found.next().is_none().then(|| (count(&command[..at]), count(word)))
 }
 
 struct Reader<'a> {
@@ -226,12 +259,14 @@ impl Reader<'_> {
         match parse_command(line) {
             Ok(None) => {}
             Ok(Some(command)) => {
-                let line = Line { file: file.clone(), number, column, width, command };
+                let (file, text) = (file.clone(), text.trim_ascii_end().into());
+                let line = Line { file, number, column, width, text, command };
                 out.push(Read { line, source: None });
             }
             Err(all) => {
                 for mut d in all {
                     d.place.line = Some(number);
+                    d.place.column.get_or_insert(column);
                     self.report.push(d.in_file(file));
                 }
             }
@@ -260,7 +295,9 @@ impl Reader<'_> {
                     known.insert(wanted, name.clone());
                     *source = Some(name);
                 }
-                Err(d) => self.report.push(placed(d, line, None)),
+                // What is wrong inside of a file is told there.
+                Err(d) if d.place.line.is_some() => self.report.push(d),
+                Err(d) => self.report.push(Diagnostic { place: line.argument(), ..d }),
             }
         }
         self.parsed.insert(file.clone(), lines);
@@ -272,7 +309,7 @@ impl Reader<'_> {
         above.push(file.clone());
         let lines = self.parsed.get(file).cloned().unwrap_or_default();
         for Read { line, source } in lines {
-            let refuse = |message: String| Diagnostic::new("S009", message).at(line.place());
+            let refuse = |message: String| Diagnostic::new("S009", message).at(line.argument());
             let wrong = match &source {
                 Some(name) if above.contains(name) => {
                     Some(refuse(format!("`{name}` sources itself")))
