@@ -9,7 +9,7 @@ use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Debugger for DMA descriptor rings: decodes every bit, steps doorbells forwards and
 /// backwards.
@@ -70,6 +70,8 @@ pub enum Cmd {
     Lower(LowerArgs),
     /// Run a program and a script of commands without the screen.
     Run(RunArgs),
+    /// Run the tests that are written in .bir, .dma and .dbg files.
+    Test(TestArgs),
     /// Make modules out of a number, for trying things on.
     Gen(GenArgs),
     /// Print modules in their canonical form, or turn text into JSON and back.
@@ -131,6 +133,19 @@ pub struct RingOpts {
     /// Only slots A up to, not including, B.
     #[arg(long, value_name = "A:B", value_parser = window)]
     pub slots: Option<(u64, u64)>,
+    /// What a single input is called, in place of its path; no option says it.
+    #[arg(skip)]
+    pub name: Option<String>,
+    /// Events that one command, or a run to the end, may pass; no option says it.
+    #[arg(skip)]
+    pub max_events: Option<u64>,
+}
+
+impl RingOpts {
+    /// What a single input is called.
+    pub fn name_of(&self, path: &Path) -> String {
+        self.name.clone().unwrap_or_else(|| path.to_string_lossy().into_owned())
+    }
 }
 
 /// How a module is lowered, and what its memory holds at the start.
@@ -207,6 +222,9 @@ pub struct LowerArgs {
     /// Name the first stage, and the first instruction in it, that changes the outcome.
     #[arg(long)]
     pub bisect: bool,
+    /// Leave the time that each stage took out, so that the same module prints the same.
+    #[arg(long)]
+    pub no_times: bool,
     /// Write the result: the module as text or JSON, or its rings as a program image.
     #[arg(long, value_enum, value_name = "FORM")]
     pub emit: Option<Emit>,
@@ -390,6 +408,29 @@ pub struct RunArgs {
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Files, and directories in which every file with a test is run.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Write what came in place of what was expected.
+    #[arg(long)]
+    pub bless: bool,
+    /// Only files whose path has this text in it.
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// How many run side by side [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=crate::limits::MAX_TEST_JOBS))]
+    pub jobs: Option<u64>,
+    /// Write the results as JUnit XML, too.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

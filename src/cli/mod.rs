@@ -7,6 +7,7 @@ pub mod args;
 pub mod check;
 pub mod convert;
 pub mod decode;
+mod difference;
 pub mod encode;
 pub mod explain;
 pub mod fmt;
@@ -22,6 +23,7 @@ pub mod run;
 pub mod scripts;
 pub mod shell;
 pub mod shrink;
+pub mod test;
 mod texts;
 pub mod words;
 
@@ -88,6 +90,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Info(a) | Cmd::Check(a)) => a.out.clone(),
         Some(Cmd::Lower(a)) => a.out.clone(),
         Some(Cmd::Run(a)) => a.out.clone(),
+        Some(Cmd::Test(a)) => a.out.clone(),
         Some(Cmd::Gen(a)) => a.out.clone(),
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
@@ -114,6 +117,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
+        Cmd::Test(a) => test::run(a, out),
         Cmd::Gen(a) => r#gen::run(a, out),
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),

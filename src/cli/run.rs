@@ -13,7 +13,7 @@ use crate::engine::lower::Stage;
 use crate::engine::ring::json::event_json;
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
-use crate::limits::MAX_RUN_SAME_CODE;
+use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
 use crate::script::runner::{self, End, Line};
 use serde_json::json;
@@ -67,7 +67,8 @@ pub fn run_lines(args: &RunArgs, lines: &[Line], out: &mut Out<'_>) -> Result<St
         );
         return Err(report.into());
     };
-    let mut session = Session::new(program);
+    let bound = args.rings.max_events.unwrap_or(MAX_RUN_EVENTS);
+    let mut session = Session::new(program).bounded(bound);
     let json = out.json();
     if json {
         out.schema("events", &json!({ "file": loaded.name }))?;

@@ -43,6 +43,20 @@ impl Scripts {
     }
 }
 
+/// Reads the text of a file test's script, which is called `name` and lies in `dir`. What it
+/// sources is called as the scripts name it, and is read by `read`.
+///
+/// # Errors
+/// As [`Scripts::lines`].
+pub fn of_test(
+    name: &str,
+    text: &str,
+    dir: &Path,
+    read: &dyn Fn(&Path) -> Result<String, Diagnostic>,
+) -> Result<Vec<Line>, Report> {
+    parse(name, text, &mut |named| read(&dir.join(named)), &mut Vec::new())
+}
+
 /// All lines in a row, or all mistakes.
 fn joined(parts: Vec<Result<Vec<Line>, Report>>) -> Result<Vec<Line>, Report> {
     let (mut lines, mut report) = (Vec::new(), Report::default());
@@ -79,7 +93,7 @@ fn parse(
 }
 
 /// The text of a script.
-fn read(path: &Path) -> Result<String, Diagnostic> {
+pub fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.to_string_lossy();
     let source = source::open(path).map_err(|d| {
         // The message has the name and the reason.
