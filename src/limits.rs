@@ -145,8 +145,8 @@ pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.
 pub const MAX_PROPERTY_SECONDS: u64 = 60;
-/// Events that one command of a file test may pass.
-pub const MAX_TEST_EVENTS: u64 = 1 << 24;
+/// Events that the commands of a file test may pass, forwards and backwards, in all.
+pub const MAX_TEST_EVENTS: u64 = 1 << 22;
 /// `test:` lines of one file.
 pub const MAX_TEST_RUNS: usize = 64;
 /// Findings of one line, and of a header, that a file test may tell.

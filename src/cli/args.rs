@@ -136,7 +136,7 @@ pub struct RingOpts {
     /// What a single input is called, in place of its path; no option says it.
     #[arg(skip)]
     pub name: Option<String>,
-    /// Events that one command, or a run to the end, may pass; no option says it.
+    /// Events that all commands, or a run to the end, may pass; no option says it.
     #[arg(skip)]
     pub max_events: Option<u64>,
 }

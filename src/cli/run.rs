@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line};
+use crate::script::runner::{self, End, Line, Reply, Target};
 use serde_json::json;
 
 /// Events that are read from the session at a time.
@@ -76,7 +76,8 @@ pub fn run_lines(args: &RunArgs, lines: &[Line], out: &mut Out<'_>) -> Result<St
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut WithTexts(&mut session), lines, &mut |line| {
+    let mut target = Bounded { session: &mut session, left: args.rings.max_events };
+    let end = runner::run(&mut target, lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -186,6 +187,32 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
         from = to;
     }
     Ok(out.flush()?)
+}
+
+/// A session whose commands may pass so many events in all, where there is a bound.
+struct Bounded<'a> {
+    session: &'a mut Session,
+    left: Option<u64>,
+}
+
+impl Target for Bounded<'_> {
+    fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
+        let from = self.session.position();
+        let reply = WithTexts(self.session).run(command)?;
+        let Some(left) = &mut self.left else { return Ok(reply) };
+        match left.checked_sub(self.session.position().abs_diff(from)) {
+            Some(rest) => *left = rest,
+            None => {
+                let why = "given up: the commands up to here passed as many events as they may";
+                return Err(Diagnostic::new("S030", why));
+            }
+        }
+        Ok(reply)
+    }
+
+    fn event(&self) -> Option<u64> {
+        Some(self.session.position())
+    }
 }
 
 /// Without a script the program runs to its end.
