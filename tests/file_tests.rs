@@ -313,29 +313,6 @@ fn a_directory_that_may_not_be_read_is_told() {
 }
 
 #[test]
-fn a_run_that_goes_on_and_on_is_given_up() {
-    let f = Folder::new();
-    let far = "region far kind=device base=0x100000000000 len=0x10000000000 fill=zero";
-    let program = PROGRAM
-        .replace("tx_size=64", "tx_size=65520")
-        .replace("rx_size=64", "rx_size=65520")
-        .replace("tx=0x400040041000", "tx=0x400050000000")
-        .replace("rx=0x400040021000", "rx=0x400060000000")
-        .replace("region hbm", &format!("{far}\nregion hbm"));
-    let copy = "copy e128.q0 src=far dst=far size=0xffc00000\n";
-    let program = program.replace("copy e128.q0 src=buffer dst=hbm size=64\n", &copy.repeat(12));
-    let head = "status: 2\n; expect error[S030]: given up after";
-    f.write("a.dma", format!("; test: run\n; {head}\n; test: check\n; status: 2\n{program}"));
-    let script = "until 0 # error[S030]: given up after";
-    f.write("a.dbg", format!("# test: run\n# program: a.dma\n# status: 2\n{script}\n"));
-    // One by one they may, all together they may not.
-    let script = "goto 3000000\nrestart # error[S030]: the commands up to here passed";
-    f.write("b.dbg", format!("# test: run\n# program: a.dma\n# status: 2\n{script}\n"));
-    let r = f.test(&["."]);
-    assert_eq!(r.status, 0, "{}", r.out);
-}
-
-#[test]
 fn junit_names_every_file_and_escapes_what_it_says() {
     let f = Folder::new();
     f.write("a&b.dma", format!("; test: check\n{PROGRAM}; output:\n; <\u{1b}\">\n"));

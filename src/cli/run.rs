@@ -219,3 +219,35 @@ impl Target for Bounded<'_> {
 pub(super) fn to_the_end() -> Line {
     Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::script::parse_command;
+
+    /// What becomes of commands that may pass so many events in all.
+    fn within(left: u64, commands: &[&str]) -> Result<u64, Diagnostic> {
+        let text = include_str!("../../sample-programs/copy-4k.dma");
+        let program = crate::load::asm::assemble(text).unwrap().program;
+        let mut session = Session::new(std::sync::Arc::new(program)).bounded(40);
+        let mut target = Bounded { session: &mut session, left: Some(left) };
+        for c in commands {
+            target.run(&parse_command(c).unwrap().unwrap())?;
+        }
+        Ok(session.position())
+    }
+
+    #[test]
+    fn commands_pass_as_many_events_as_they_may_one_by_one_and_in_all() {
+        assert_eq!(within(40, &["goto 30", "goto 20"]), Ok(20));
+        let d = within(39, &["goto 30", "goto 20"]).unwrap_err();
+        assert_eq!(d.code, "S030");
+        // One command alone stays where it was.
+        for long in ["goto end", "continue", "until 0", "goto 41", "step 41 event"] {
+            let d = within(1000, &["goto 3", long]).unwrap_err();
+            assert!(d.code == "S030" && d.message.contains("given up after 40 events"), "{long}");
+        }
+        assert_eq!(within(1000, &["goto 40", "reverse-until 0"]), Ok(0));
+    }
+}
