@@ -155,8 +155,8 @@ pub const MAX_TEST_EXPECTATIONS: usize = 256;
 pub const MAX_TEST_HEADER_BYTES: u64 = 64 << 10;
 /// Bytes of a file that is a test, or that a test reads.
 pub const MAX_TEST_BYTES: u64 = 64 << 20;
-/// Bytes that a file test may print.
-pub const MAX_TEST_OUTPUT_BYTES: usize = 16 << 20;
+/// Bytes that a file test, or a run that is watched, may print.
+pub const MAX_CAUGHT_BYTES: usize = 16 << 20;
 /// Files that one `dmadbg test` looks at.
 pub const MAX_TEST_FILES: usize = 100_000;
 /// Nesting of directories that it goes down.

@@ -70,6 +70,8 @@ pub enum Cmd {
     Lower(LowerArgs),
     /// Run a program and a script of commands without the screen.
     Run(RunArgs),
+    /// Run a program and a script again whenever one of them changes, and say what changed.
+    Watch(WatchArgs),
     /// Run the tests that are written in .bir, .dma and .dbg files.
     Test(TestArgs),
     /// Make modules out of a number, for trying things on.
@@ -402,6 +404,32 @@ pub struct RunArgs {
     /// Where a module's memory is written at the end.
     #[arg(long, value_name = "FILE")]
     pub memory_out: Option<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `watch`.
+#[derive(Debug, Clone, Args)]
+pub struct WatchArgs {
+    /// What to run.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// What to execute; without anything the program runs to its end.
+    #[command(flatten)]
+    pub commands: Commands,
+    /// Do not read the init file.
+    #[arg(long)]
+    pub no_init: bool,
+    /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,

@@ -4,6 +4,7 @@
 //! comes back as a [`Failure`] and is printed here, once.
 
 pub mod args;
+pub mod caught;
 pub mod check;
 pub mod convert;
 pub mod decode;
@@ -25,6 +26,7 @@ pub mod shell;
 pub mod shrink;
 pub mod test;
 mod texts;
+pub mod watch;
 pub mod words;
 
 pub use args::Cli;
@@ -91,6 +93,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Lower(a)) => a.out.clone(),
         Some(Cmd::Run(a)) => a.out.clone(),
         Some(Cmd::Test(a)) => a.out.clone(),
+        Some(Cmd::Watch(a)) => a.out.clone(),
         Some(Cmd::Gen(a)) => a.out.clone(),
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
@@ -118,6 +121,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
         Cmd::Test(a) => test::run(a, out),
+        Cmd::Watch(a) => watch::run(a, out),
         Cmd::Gen(a) => r#gen::run(a, out),
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),

@@ -244,7 +244,7 @@ mod tests {
         let d = within(39, &["goto 30", "goto 20"]).unwrap_err();
         assert_eq!(d.code, "S030");
         // One command alone stays where it was.
-        for long in ["goto end", "continue", "until 0", "goto 41", "step 41 event"] {
+        for long in ["goto end", "continue", "until 0", "goto 45", "step 41 event"] {
             let d = within(1000, &["goto 3", long]).unwrap_err();
             assert!(d.code == "S030" && d.message.contains("given up after 40 events"), "{long}");
         }

@@ -5,21 +5,20 @@
 //! the findings.
 
 use crate::cli::args::{Cli, Cmd, Format};
+use crate::cli::caught::Caught;
 use crate::cli::inputs::{self, Depth};
 use crate::cli::out::{Failure, Out, Status};
 use crate::cli::{check, convert, lower, run, scripts};
 use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::lower::OPTIONS;
-use crate::limits::{
-    MAX_TEST_BYTES, MAX_TEST_EVENTS, MAX_TEST_HEADER_BYTES, MAX_TEST_OUTPUT_BYTES,
-};
+use crate::limits::{MAX_TEST_BYTES, MAX_TEST_EVENTS, MAX_TEST_HEADER_BYTES};
 use crate::load::container;
 use crate::script::filetest::{self, Actual, FileTest, Grammar, Kind, TestRun, Verdict};
 use crate::script::print;
 use crate::script::runner::Line;
 use clap::Parser as _;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Commands that write a file, by name: a test may not use them.
@@ -123,37 +122,9 @@ impl Case<'_> {
             _ => Ok(vec![run::to_the_end()]),
         };
         let form = format_of(&command);
-        let mut sink = Bounded::default();
-        let mut errors = io::sink();
-        let mut out = Out::catching(&mut sink, &mut errors, form);
-        let ended = match lines {
-            Ok(lines) => perform(run.kind, &command, &lines, &mut out),
-            Err(report) => Err(report.into()),
-        };
-        let ended = ended.and_then(|status| {
-            out.flush()?;
-            Ok(status)
-        });
-        let mut report = out.caught();
-        let status = match ended {
-            Ok(status) => status,
-            Err(Failure::Report(wrong)) => {
-                report.extend(wrong);
-                Status::Unreadable
-            }
-            Err(Failure::Io(e)) => {
-                let why = if sink.full {
-                    format!("the test prints more than {MAX_TEST_OUTPUT_BYTES} bytes")
-                } else {
-                    e.to_string()
-                };
-                return Err(self.refuse(run, "S033", why));
-            }
-        };
-        let Ok(text) = String::from_utf8(sink.bytes) else {
-            let why = "what this prints is no text; `asm` shows an image in digits";
-            return Err(self.refuse(run, "S033", why.to_owned()));
-        };
+        let caught = Caught::of(form, |out| perform(run.kind, &command, &lines?, out));
+        let Caught { status, text, mut report, .. } =
+            caught.map_err(|why| self.refuse(run, "S033", why))?;
         self.shorten(&mut report);
         Ok((Actual::new(status.code(), &text), report))
     }
@@ -315,26 +286,4 @@ fn digits(bytes: &[u8], out: &mut Out<'_>) -> io::Result<()> {
         out.line(&line)?;
     }
     Ok(())
-}
-
-/// What is printed, up to a bound.
-#[derive(Default)]
-struct Bounded {
-    bytes: Vec<u8>,
-    full: bool,
-}
-
-impl Write for Bounded {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        if self.bytes.len().saturating_add(buf.len()) > MAX_TEST_OUTPUT_BYTES {
-            self.full = true;
-            return Err(io::Error::other("too much output"));
-        }
-        self.bytes.extend_from_slice(buf);
-        Ok(buf.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

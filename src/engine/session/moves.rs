@@ -124,7 +124,9 @@ impl Session {
                 }
                 return Ok("cancelled".to_owned());
             }
-            self.in_bound(m.n, from)?;
+            if m.n < n {
+                self.in_bound(m.n, from)?;
+            }
         }
         self.machine = m;
         if self.machine.n < asked && asked != u64::MAX {
@@ -193,7 +195,9 @@ impl Session {
                 self.machine = m;
                 return Ok("cancelled".to_owned());
             }
-            self.in_bound(m.n, from)?;
+            if left > 0 {
+                self.in_bound(m.n, from)?;
+            }
         }
     }
 
