@@ -138,7 +138,7 @@ fn a_change_of_the_program_or_the_script_shows_what_is_different() {
     assert!(has(&told, "error[S009]") && has(&told, "the last outcome stays"), "{told:?}");
     w.write("s.dbg", "goto end\n");
     let told = w.until("status 1 -> 0");
-    assert!(has(&told, "gone:") && has(&told, "-tx[0].length"), "{told:?}");
+    assert!(has(&told, "gone:") && has(&told, "error[S007]"), "{told:?}");
     w.write("t.dbg", "nonsense\n");
     w.quiet();
     assert_eq!(w.signal("-INT"), Some(0));
