@@ -43,6 +43,9 @@ pub struct OpenArgs {
     /// What to execute first.
     #[command(flatten)]
     pub commands: Commands,
+    /// Write each command that is executed on the screen into a new script.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,

@@ -32,16 +32,19 @@ pub mod words;
 pub use args::Cli;
 pub use out::{Failure, Status};
 
-use crate::diag::Report;
+use crate::diag::{Diagnostic, Report};
+use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::script::runner::{self, End};
-use crate::ui::{self, Options, ScreenError, Title};
+use crate::script::print;
+use crate::script::runner::{self, End, Line};
+use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
 use args::{Cmd, Format, OpenArgs, OutOpts, When};
 use inputs::Depth;
 use out::Out;
 use scripts::Scripts;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use texts::WithTexts;
 
 /// The streams of the process, or of a test.
 pub struct Streams<'a> {
@@ -135,7 +138,8 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
 fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     args.commands.inline().for_each(|(name, text)| out.know(name, text));
-    let lines = Scripts::read(args.no_init, &args.commands).lines?;
+    let scripts = Scripts::read(args.no_init, &args.commands);
+    let lines = scripts.lines?;
     let options = args.module.options()?;
     let loaded = inputs::load(&args.files, &args.rings, &options, Depth::Program)?;
     // One direction alone, or an image larger than a ring, can still be browsed.
@@ -145,22 +149,50 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     };
     let program = loaded.program.clone().unwrap_or_else(browse);
     let mut session = Session::new(program);
+    let record = args.record.as_ref().map(|path| Recorder::create(path, &loaded.name));
+    let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
     let mut title = Title { file: loaded.name, notes: loaded.report.items };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    if let End::Failed(d) | End::Wrong(d) = runner::run(&mut session, &lines, &mut |_| {}) {
-        title.notes.push(*d);
+    let (init, given) = lines.split_at(scripts.init.min(lines.len()));
+    opening.refused = run_first(&mut session, init, None)?;
+    if opening.refused.is_none() {
+        opening.refused = run_first(&mut session, given, opening.record.as_mut())?;
     }
+    title.notes.extend(opening.refused.clone());
     let mut options = Options::from_env();
     match args.color {
         When::Auto => {}
         When::Always => options.theme = options.theme.coloured(true),
         When::Never => options.theme = options.theme.coloured(false),
     }
-    match ui::run(session, title, options) {
+    match ui::run(session, title, options, opening) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),
     }
+}
+
+/// Runs lines before the screen is shown, and records them; what ended them, if anything did.
+fn run_first(
+    session: &mut Session,
+    lines: &[Line],
+    mut record: Option<&mut Recorder>,
+) -> Result<Option<Diagnostic>, Failure> {
+    for line in lines {
+        let one = std::slice::from_ref(line);
+        if let End::Failed(d) | End::Wrong(d) =
+            runner::run(&mut WithTexts(session), one, &mut |_| {})
+        {
+            return Ok(Some(*d));
+        }
+        match (&line.command, &mut record) {
+            (Command::Quit, _) => break,
+            // What is sourced follows; help asks nothing of the session.
+            (Command::Source(_) | Command::Help(_), _) | (_, None) => {}
+            (command, Some(record)) => record.write(&[print(command)])?,
+        }
+    }
+    Ok(None)
 }

@@ -19,6 +19,8 @@ pub struct Scripts {
     /// # Errors
     /// Every mistake of every script, S009 for what cannot be read.
     pub lines: Result<Vec<Line>, Report>,
+    /// How many of them are those of the init file.
+    pub init: usize,
     /// Every file that was read or asked for.
     pub inputs: Vec<PathBuf>,
 }
@@ -30,6 +32,7 @@ impl Scripts {
         let init = init_file().filter(|p| !no_init && p.is_file());
         let mut parts: Vec<Result<Vec<Line>, Report>> = Vec::new();
         parts.extend(init.map(|path| file(&path, &mut inputs)));
+        let init = parts.first().and_then(|p| p.as_ref().ok()).map_or(0, Vec::len);
         let mut inline = commands.inline();
         for given in &commands.0 {
             parts.extend(match given {
@@ -39,7 +42,7 @@ impl Scripts {
                     .map(|(name, text)| parse(&name, text, &mut |path| read(path), &mut inputs)),
             });
         }
-        Scripts { lines: joined(parts), inputs }
+        Scripts { lines: joined(parts), init, inputs }
     }
 }
 

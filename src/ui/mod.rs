@@ -7,9 +7,11 @@
 //! what that command does. The screen is described in `docs/screen.md`.
 
 pub mod folding;
+pub mod journal;
 pub mod keymap;
 pub mod layout;
 pub mod model;
+pub mod record;
 pub mod rows;
 pub mod seams;
 pub mod shell;
@@ -18,8 +20,10 @@ pub mod theme;
 pub mod update;
 pub mod view;
 
+pub use journal::Journal;
 pub use layout::Pane;
 pub use model::{Model, Title};
-pub use shell::{Options, ScreenError, check_terminal, run};
+pub use record::Recorder;
+pub use shell::{Opening, Options, ScreenError, check_terminal, run};
 pub use theme::Theme;
 pub use update::{Effect, Message};

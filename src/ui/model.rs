@@ -2,6 +2,7 @@
 //! out from both for drawing.
 
 use super::folding::RingLine;
+use super::journal::Journal;
 use super::layout::{self, Areas, Pane};
 use super::source::Source;
 use super::{seams, theme::Theme};
@@ -145,6 +146,10 @@ pub struct Model {
     pub said: Option<Said>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
+    /// What was carried out, where it is recorded.
+    pub journal: Option<Journal>,
+    /// The queue that the newest command left selected, before the screen followed the events.
+    pub(super) settled: Option<QueueId>,
     /// Colours and glyphs.
     pub theme: Theme,
     /// For drawing.
@@ -198,6 +203,8 @@ impl Model {
             popup: None,
             said: None,
             running: None,
+            journal: None,
+            settled: None,
             theme,
             derived,
         };
@@ -273,11 +280,8 @@ impl Model {
         self.session.machine().findings.iter().rev().chain(self.title.notes.iter().rev())
     }
 
-    /// Carries out a command. `watch` sees the screen as it was, and can cancel.
-    ///
-    /// # Errors
-    /// The command's diagnostic, which is not yet shown.
-    pub fn run(
+    /// Carries out a command without a word in the journal.
+    pub(super) fn carry_out(
         &mut self,
         command: &Command,
         watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
@@ -296,6 +300,7 @@ impl Model {
         if let Some(answer) = seams::answer(&session, command) {
             outcome.lines = answer?;
         }
+        self.settled = session.selected();
         self.session = session;
         if outcome.quit {
             return Ok(true);
