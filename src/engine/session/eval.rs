@@ -3,7 +3,7 @@
 
 use super::Session;
 use crate::diag::Diagnostic;
-use crate::engine::command::distance;
+use crate::engine::command::{distance, nearest};
 use crate::engine::expr::{
     BinOp, Expr, PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
 };
@@ -94,10 +94,12 @@ impl Eval<'_> {
             Expr::Num(n) => Ok(*n),
             Expr::Var(name) => self.s.vars.get(name).copied().ok_or_else(|| {
                 let known: Vec<String> = self.s.vars.keys().map(|k| format!("${k}")).collect();
-                EvalError::Name(
-                    format!("no variable `${name}`"),
-                    format!("variables: {}", list(&known)),
-                )
+                let near = nearest(name, self.s.vars.keys().map(String::as_str));
+                let help = match near.as_slice() {
+                    [] => format!("variables: {}", list(&known)),
+                    near => format!("did you mean `${}`?", near.join("` or `$")),
+                };
+                EvalError::Name(format!("no variable `${name}`"), help)
             }),
             Expr::Name(name) => self.property(name),
             Expr::Slot { queue, dir, index, path } => {
@@ -177,7 +179,7 @@ impl Eval<'_> {
         };
         let decl = q.ring(dir);
         if index >= decl.size {
-            let text = format!("{dir}[{index}] is not in a ring of {} slots", decl.size);
+            let text = format!("`{dir}[{index}]` is not in a ring of {} slots", decl.size);
             return Err(EvalError::Name(text, String::new()));
         }
         let addr = decl.slot_addr(index);

@@ -229,7 +229,7 @@ impl Session {
         let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
         let size = self.program().queue(id).and_then(|q| q.ring(*dir)).map_or(0, |r| r.size);
         if first > last || *last >= size {
-            let text = format!("{} is not in a ring of {size} slots", loc_text(loc));
+            let text = format!("`{}` is not in a ring of {size} slots", loc_text(loc));
             return Err(Diagnostic::new("S005", text));
         }
         Ok(())
