@@ -129,7 +129,9 @@ fn the_init_file_is_that_of_the_user_and_comes_first() {
         let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
         c.arg("run").arg(&sample).args(["-e", "echo given"]).args(more).current_dir(root);
         c.env("HOME", root).env_remove("XDG_CONFIG_HOME");
-        config.into_iter().for_each(|dir| drop(c.env("XDG_CONFIG_HOME", root.join(dir))));
+        if let Some(dir) = config {
+            c.env("XDG_CONFIG_HOME", root.join(dir));
+        }
         String::from_utf8(c.output().unwrap().stdout).unwrap()
     };
     assert_eq!(run(Some("config"), &[]), "of the configuration\ngiven\n");

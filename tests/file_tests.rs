@@ -197,7 +197,7 @@ fn no_test_in_what_was_named_is_an_error() {
     let empty = empty.path().to_str().unwrap();
     for (args, says) in [
         (&["copy.dma"][..], "it holds no test"),
-        (&["a.json"], "is no .bir, .dma or .dbg file"),
+        (&["a.json"], "is no .bir, .dma, .dbg or .hex file"),
         (&["nothing.bir"], "cannot read `nothing.bir`"),
         (&[empty], "there is no test"),
         (&["."], "there is no test"),
@@ -302,7 +302,7 @@ fn a_directory_that_may_not_be_read_is_told() {
     let f = Folder::new();
     f.write("a.dma", format!("; test: run\n{PROGRAM}"));
     std::fs::create_dir(f.path("shut")).unwrap();
-    std::fs::set_permissions(f.path("shut"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(f.path("shut"), std::fs::Permissions::from_mode(0o000)).unwrap();
     let may = std::fs::read_dir(f.path("shut")).is_ok();
     let r = f.test(&["."]);
     std::fs::set_permissions(f.path("shut"), std::fs::Permissions::from_mode(0o700)).unwrap();

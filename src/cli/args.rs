@@ -75,7 +75,7 @@ pub enum Cmd {
     Run(RunArgs),
     /// Run a program and a script again whenever one of them changes, and say what changed.
     Watch(WatchArgs),
-    /// Run the tests that are written in .bir, .dma and .dbg files.
+    /// Run the tests that are written in .bir, .dma, .dbg and .hex files.
     Test(TestArgs),
     /// Make modules out of a number, for trying things on.
     Gen(GenArgs),

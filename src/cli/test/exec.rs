@@ -43,7 +43,7 @@ pub struct Tried {
 pub fn try_file(path: &Path) -> Result<Option<Tried>, Report> {
     let full = path.to_string_lossy();
     let Some(grammar) = Grammar::of(&full) else {
-        let why = format!("`{full}` is no .bir, .dma or .dbg file");
+        let why = format!("`{full}` is no .bir, .dma, .dbg or .hex file");
         let help = "modules as JSON and images cannot hold the comments of a test";
         return Err(Diagnostic::new("S032", why).help(help).in_file(&full).into());
     };

@@ -8,6 +8,7 @@ mod outcome;
 
 use super::args::{RunArgs, WatchArgs};
 use super::caught::Caught;
+use super::given::Given;
 use super::out::{Failure, Out, Status};
 use super::run;
 use super::scripts::Scripts;
@@ -36,7 +37,10 @@ enum Happening {
 /// # Errors
 /// [`Failure`] where nothing can be watched, or the output fails.
 pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
-    if args.files.iter().any(|f| f == Path::new(STDIN)) {
+    let stdin = Path::new(STDIN);
+    if args.files.iter().any(|f| f == stdin)
+        || args.commands.0.contains(&Given::Script(stdin.to_owned()))
+    {
         let why = "standard input cannot be watched: it never changes";
         return Err(Report::from(Diagnostic::new("S011", why)).into());
     }

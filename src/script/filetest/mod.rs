@@ -1,4 +1,4 @@
-//! File tests: what the comments of a `.bir`, `.dma` or `.dbg` file say that must come of it
+//! File tests: what the comments of a `.bir`, `.dma`, `.dbg` or `.hex` file say that must come of it
 //! (`docs/file-tests.md`).
 //!
 //! A header comment says what to run. Comments on lines say what is found there, `expect`
@@ -25,6 +25,8 @@ pub enum Grammar {
     Dma,
     /// A script.
     Dbg,
+    /// A ring image in hex digits.
+    Hex,
 }
 
 impl Grammar {
@@ -34,6 +36,7 @@ impl Grammar {
             "bir" => Some(Grammar::Bir),
             "dma" => Some(Grammar::Dma),
             "dbg" => Some(Grammar::Dbg),
+            "hex" => Some(Grammar::Hex),
             _ => None,
         }
     }
@@ -42,16 +45,17 @@ impl Grammar {
     pub fn sign(self) -> char {
         match self {
             Grammar::Bir | Grammar::Dma => ';',
-            Grammar::Dbg => '#',
+            Grammar::Dbg | Grammar::Hex => '#',
         }
     }
 
-    /// The word that its first line begins with.
-    fn header(self) -> &'static str {
+    /// The word that its first line begins with, where there is one.
+    fn header(self) -> Option<&'static str> {
         match self {
-            Grammar::Bir => "bir",
-            Grammar::Dma => "dma",
-            Grammar::Dbg => super::runner::HEADER,
+            Grammar::Bir => Some("bir"),
+            Grammar::Dma => Some("dma"),
+            Grammar::Dbg => Some(super::runner::HEADER),
+            Grammar::Hex => None,
         }
     }
 }

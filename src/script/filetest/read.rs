@@ -30,7 +30,14 @@ pub(super) struct Parts<'a> {
 }
 
 /// Splits a line into code and comment.
-pub(super) fn parts(line: &str, sign: char) -> Parts<'_> {
+pub(super) fn parts(line: &str, grammar: Grammar) -> Parts<'_> {
+    let sign = grammar.sign();
+    if grammar == Grammar::Hex {
+        // A comment has a line of its own: elsewhere the sign may be a byte's character.
+        let comment = line.find(sign).filter(|at| line[..*at].trim().is_empty());
+        let code = if comment.is_some() { "" } else { line.trim() };
+        return Parts { code, comment, open: true };
+    }
     let (mut inside, mut escaped) = (false, false);
     for (at, c) in line.char_indices() {
         match c {
@@ -56,13 +63,13 @@ fn comment_text(line: &str, at: usize) -> (&str, usize) {
 
 /// Whether a line of code is the one with which a file of this grammar begins.
 fn is_header(code: &str, grammar: Grammar) -> bool {
-    code.split_whitespace().next() == Some(grammar.header())
+    grammar.header().is_some_and(|word| code.split_whitespace().next() == Some(word))
 }
 
 /// Whether the header of a text, or of its beginning, holds a test.
 pub fn has_test(grammar: Grammar, text: &str) -> bool {
     for line in text.trim_start_matches('\u{feff}').lines() {
-        let p = parts(line, grammar.sign());
+        let p = parts(line, grammar);
         if !p.code.is_empty() && !is_header(p.code, grammar) {
             return false;
         }
@@ -150,7 +157,7 @@ impl Reader {
     }
 
     fn line(&mut self, number: u64, line: &str) {
-        let p = parts(line, self.test.grammar.sign());
+        let p = parts(line, self.test.grammar);
         if !p.code.is_empty() {
             if let Some(first) = self.test.blocks.filter(|_| self.block.take().is_some()) {
                 let at = Place::text(number, 1, 1);
@@ -253,7 +260,7 @@ impl Reader {
             let text = format!("`{word}` is not for scripts");
             return self.wrong(at.place(word), text, "a script is `run`");
         }
-        if self.test.grammar == Grammar::Dma && kind == Kind::Lower {
+        if kind == Kind::Lower && self.test.grammar != Grammar::Bir {
             return self.wrong(at.place(word), "only a module is lowered", "");
         }
         if self.test.runs.len() >= MAX_TEST_RUNS {

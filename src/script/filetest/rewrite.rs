@@ -1,7 +1,7 @@
 //! Writing what came in place of what was said.
 
 use super::read::{block_head, escaped, expect_text, expectation_text, parts, status_text};
-use super::{Actual, FileTest, Found, Spot, Verdict};
+use super::{Actual, FileTest, Found, Grammar, Spot, Verdict};
 use std::collections::BTreeMap;
 
 /// The text of a file with its expectations changed to what came, and nothing else changed:
@@ -16,7 +16,7 @@ pub fn rewrite(text: &str, test: &FileTest, verdict: &Verdict, runs: &[Actual]) 
         if body.split('\n').next().is_some_and(|l| l.ends_with('\r')) { "\r\n" } else { "\n" };
     let lines: Vec<&str> = body.lines().collect();
     let mut edit = Edit {
-        sign: test.grammar.sign(),
+        grammar: test.grammar,
         lines: lines.iter().map(|l| Some((*l).to_owned())).collect(),
         after: BTreeMap::new(),
     };
@@ -70,7 +70,7 @@ fn block(out: &mut String, sign: char, run: usize, lines: &[String], end: &str) 
 
 /// Changes to the lines of a file.
 struct Edit {
-    sign: char,
+    grammar: Grammar,
     /// Each line as it becomes; `None` where it goes.
     lines: Vec<Option<String>>,
     /// Lines that come after one, by its number.
@@ -84,16 +84,16 @@ impl Edit {
 
     /// Takes the comment of a line away, and the line with it where nothing else is on it.
     fn take_away(&mut self, number: u64) {
-        let sign = self.sign;
+        let grammar = self.grammar;
         let Some(slot) = self.line(number) else { return };
         let Some(line) = slot else { return };
-        let p = parts(line, sign);
+        let p = parts(line, grammar);
         let kept = p.comment.map_or(line.as_str(), |at| &line[..at]).trim_end();
         *slot = if p.code.is_empty() { None } else { Some(kept.to_owned()) };
     }
 
     fn comment_after(&mut self, number: u64, text: &str, indent: &str) {
-        let line = format!("{indent}{} {text}", self.sign);
+        let line = format!("{indent}{} {text}", self.grammar.sign());
         self.after.entry(number).or_default().push(line);
     }
 
@@ -108,9 +108,9 @@ impl Edit {
             Spot::Line(number) => *number,
         };
         let comment = expectation_text(*severity, code, None, text);
-        let sign = self.sign;
+        let (grammar, sign) = (self.grammar, self.grammar.sign());
         let Some(Some(line)) = self.line(number) else { return };
-        let p = parts(line, sign);
+        let p = parts(line, grammar);
         if p.comment.is_none() && !p.open {
             line.truncate(line.trim_end().len());
             line.push_str(&format!("  {sign} {comment}"));

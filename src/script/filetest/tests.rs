@@ -76,6 +76,18 @@ fn everything_that_a_file_says_is_read() {
 }
 
 #[test]
+fn in_hex_text_a_comment_has_a_line_of_its_own() {
+    let text = "# test: check\n00000000: 2323 2323  ####\n# error[D040]: digit\n";
+    let t = parse("a.hex", Grammar::Hex, text).unwrap().unwrap();
+    assert_eq!(t.expectations[0].spot, Spot::Line(2));
+    let place = Place::text(2, 1, 1).in_file("a.hex");
+    let (found, runs) = ([Diagnostic::new("D041", "x").at(place)], [Actual::new(0, "")]);
+    let verdict = t.judge("a.hex", &found, &runs);
+    let new = "# test: check\n00000000: 2323 2323  ####\n# error[D041]: x\n";
+    assert_eq!(rewrite(text, &t, &verdict, &runs), new);
+}
+
+#[test]
 fn mistakes_are_told_at_their_word_all_at_once() {
     let text = "bir 2\n; test: chek\n; test: render\n; status: 7\n; expect eror[D001]: x\n\
                 ; statsu: 1\n; test: check\n; expect error[D999]: x\n; program: a\nfunc ; error[X001]: a\n";
@@ -124,7 +136,7 @@ fn findings_must_be_exactly_those_that_are_told() {
     assert!(judge(&[b044.clone(), r015.clone()]).is_good());
     assert!(judge(&[b044.clone(), r015.clone(), r015.clone(), b044.clone()]).is_good(), "a set");
     // One is missing, one is more, one is elsewhere, one says something else.
-    assert_eq!(judge(&[r015.clone()]).missing, [1]);
+    assert_eq!(judge(std::slice::from_ref(&r015)).missing, [1]);
     let more = at_line("B044", 5, "another offset");
     assert_eq!(judge(&[b044.clone(), r015.clone(), more]).unexpected.len(), 1);
     let elsewhere = judge(&[at_line("B044", 4, "an offset"), r015.clone()]);
@@ -238,7 +250,7 @@ proptest! {
         let again = read(&new);
         // Lines that come or go move the code, and what is found in it.
         let code = |t: &str| -> Vec<u64> {
-            let has = |l: &str| !super::read::parts(l, ';').code.is_empty();
+            let has = |l: &str| !super::read::parts(l, Grammar::Bir).code.is_empty();
             (1..).zip(t.lines()).filter(|(_, l)| has(l)).map(|(n, _)| n).collect()
         };
         let (old_code, new_code) = (code(&text), code(&new));
