@@ -1,6 +1,6 @@
 //! `test`: runs the tests that files hold in their comments (`docs/file-tests.md`).
 //!
-//! [`find`] chooses the files, [`exec`] runs one, [`report`] says what came. Several run side
+//! `find` chooses the files, `exec` runs one, `report` says what came. Several run side
 //! by side; what is said keeps the order of the paths.
 
 mod exec;
