@@ -220,3 +220,23 @@ pub const MAX_DIFF_BYTES: u64 = 1 << 31;
 pub const MAX_TRACE_LANES: u32 = 1024;
 /// Doorbells, and words made visible, that a trace remembers for an arrow that may come.
 pub const MAX_TRACE_FLOWS: usize = 1 << 16;
+/// Events that the commands of a file test may pass, forwards and backwards, in all.
+pub const MAX_TEST_EVENTS: u64 = 1 << 22;
+/// `test:` lines of one file.
+pub const MAX_TEST_RUNS: usize = 64;
+/// Findings of one line, and of a header, that a file test may tell.
+pub const MAX_TEST_EXPECTATIONS: usize = 256;
+/// Bytes at the front of a file in which the header of a file test stands.
+pub const MAX_TEST_HEADER_BYTES: u64 = 64 << 10;
+/// Bytes of a file that is a test, or that a test reads.
+pub const MAX_TEST_BYTES: u64 = 64 << 20;
+/// Bytes that a file test, or a run that is watched, may print.
+pub const MAX_CAUGHT_BYTES: usize = 16 << 20;
+/// Files that one `dmadbg test` looks at.
+pub const MAX_TEST_FILES: usize = 100_000;
+/// Nesting of directories that it goes down.
+pub const MAX_TEST_DEPTH: usize = 64;
+/// Tests that it runs side by side.
+pub const MAX_TEST_JOBS: u64 = 256;
+/// Lines of a difference that are shown.
+pub const MAX_DIFFERENCE_LINES: usize = 200;

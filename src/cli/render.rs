@@ -3,8 +3,8 @@
 
 use super::args::RenderArgs;
 use super::out::{Failure, Out, Status};
-use super::run::script_lines;
-use crate::diag::{Diagnostic, Policy, Report};
+use super::scripts::Scripts;
+use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, nearest};
 use crate::load::save::carry_out;
 use crate::script::runner::{self, End, Reply, Target};
@@ -21,13 +21,10 @@ use std::ops::ControlFlow;
 pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let theme = theme(args).map_err(Report::from)?;
     let form = form(args).map_err(Report::from)?;
-    let mut policy = Policy::default();
-    let lines = match &args.script {
-        Some(script) => script_lines(script, &mut policy)?,
-        None => Vec::new(),
-    };
+    let scripts = Scripts::read(true, &args.commands);
+    let lines = scripts.lines?;
     let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
-    title.policy = policy.over(&title.policy);
+    title.policy = scripts.policy.over(&title.policy);
     let mut screen = Screen(Model::new(session, title, theme, args.size));
     let end = runner::run(&mut screen, &lines, &mut |_| {});
     let mut model = screen.0;

@@ -16,6 +16,8 @@ pub(super) struct WithTexts<'a> {
     pub session: &'a mut Session,
     /// Name of the input.
     pub file: &'a str,
+    /// Whether files may be written.
+    pub writes: bool,
 }
 
 impl Target for WithTexts<'_> {
@@ -23,6 +25,10 @@ impl Target for WithTexts<'_> {
         let done = self.session.execute(command)?;
         let mut reply = Reply::from(done.clone());
         if let Some(effect) = &done.effect {
+            if !self.writes {
+                let text = format!("`{}`: a file test writes nothing", effect.file());
+                return Err(Diagnostic::new("S033", text));
+            }
             reply.lines.push(carry_out(self.session, self.file, effect)?);
             return Ok(reply);
         }
@@ -61,7 +67,7 @@ mod tests {
         let mut session = Session::new(Arc::new(p));
         let mut ask = |line: &str| {
             let command = parse_command(line).unwrap().unwrap();
-            WithTexts { session: &mut session, file: "copy.bir" }
+            WithTexts { session: &mut session, file: "copy.bir", writes: true }
                 .run(&command)
                 .map(|r| r.lines.join("\n"))
         };

@@ -5,6 +5,7 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod assert;
 mod causes;
 mod display;
 mod edit;
@@ -39,6 +40,7 @@ use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
 use super::schedule::Schedule;
 use crate::diag::{Diagnostic, Severity};
+use crate::limits::MAX_RUN_EVENTS;
 use crate::udma::Dir;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -107,6 +109,8 @@ pub struct Session {
     found: Option<Schedule>,
     /// Races that an `expect` named, by the events of both sides.
     expected_races: BTreeSet<(u64, u64)>,
+    /// Events that one command may pass.
+    bound: u64,
 }
 
 impl Session {
@@ -135,7 +139,14 @@ impl Session {
             readings: None,
             found: None,
             expected_races: BTreeSet::new(),
+            bound: MAX_RUN_EVENTS,
         }
+    }
+
+    /// Lets one command pass at most this many events, in place of [`MAX_RUN_EVENTS`].
+    #[must_use]
+    pub fn bounded(self, events: u64) -> Session {
+        Session { bound: events.max(1), ..self }
     }
 
     /// Goes on with another program from its event 0. Stops, variables, the selected queue and the
@@ -153,6 +164,7 @@ impl Session {
             stage: self.stage,
             readings: self.readings,
             found: self.found.take(),
+            bound: self.bound,
             ..new
         };
         self.adopt_stops(stops);
@@ -350,21 +362,6 @@ impl Session {
     /// S005 for a name that stands for nothing, S006 for an expression without a value.
     pub fn value(&self, expr: &super::expr::Expr) -> Result<u64, Diagnostic> {
         eval(self, &self.machine, expr).map_err(EvalError::into_diagnostic)
-    }
-
-    fn assert(&self, expr: &super::expr::Expr, text: Option<&str>) -> Result<Outcome, Diagnostic> {
-        if self.value(expr)? != 0 {
-            return Ok(Outcome::default());
-        }
-        let text = text.map(|t| format!(": {t}")).unwrap_or_default();
-        let message = format!("{expr} is 0 at event {}{text}", self.machine.n);
-        let mut d = Diagnostic::new("S007", message);
-        if let super::expr::Expr::Binary(_, a, b) = expr
-            && let (Ok(a), Ok(b)) = (self.value(a), self.value(b))
-        {
-            d = d.help(format!("left {a} ({a:#x}), right {b} ({b:#x})"));
-        }
-        Err(d)
     }
 
     fn expect(&mut self, e: &Expect) -> Result<Outcome, Diagnostic> {
