@@ -153,7 +153,7 @@ fn what_is_wrong_in_a_block_is_told_at_its_line() {
     // And what goes wrong when the stop is hit.
     let r = script("copy-4k.dma", "break marker\ncommands\n  print tx[64].dmb\nend\ncontinue\n");
     assert_eq!(r.status, 2);
-    assert!(r.err.contains("--> s.dbg:3:3"), "{}", r.err);
+    assert!(r.err.contains("--> s.dbg:3:9"), "{}", r.err);
     let r = script("copy-4k.dma", "break marker\ncommands 1 assert 0\ncontinue\n");
     assert_eq!(r.status, 1);
     assert!(r.err.contains("error[S007]") && r.err.contains("s.dbg:2:1"), "{}", r.err);
@@ -185,7 +185,7 @@ fn commands_that_lead_from_stop_to_stop_for_ever_are_given_up() {
 fn a_name_that_does_not_exist_is_pointed_at_with_the_nearest() {
     for (program, line, column, near) in [
         ("lowered-loop.bir", "break dma_blok_0 if 1", 7, "did you mean `dma_block_0`?"),
-        ("lowered-loop.bir", "break %I-11 once", 8, "did you mean `I-1`?"),
+        ("lowered-loop.bir", "break %I-11 once", 7, "did you mean `I-1`?"),
         ("lowered-loop.bir", "watch z if $nothing", 12, "variables: none"),
         ("lowered-loop.bir", "watch \"zz\"", 8, "did you mean `z`?"),
         ("lowered-loop.bir", "break line 1", 7, "the nearest lines with one: 18, 20, 26"),
