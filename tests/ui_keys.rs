@@ -166,7 +166,9 @@ fn values_and_the_commands_of_a_stop_are_shown_at_it() {
     keys(&mut m, "g:commands 1 print marker; print event<Enter>c");
     assert!(styled(&draw(&m)).contains("event = "), "over the screen");
     keys(&mut m, "<Esc>g:commands 1 print tx[64].dmb<Enter>c");
-    assert!(said(&m).contains("`print tx[64].dmb`"), "{}", said(&m));
+    let screen = text(&draw(&m));
+    assert!(screen.contains("error[S005]: `print tx[64].dmb`: `tx[64]` is not in"), "{screen}");
+    assert!(screen.contains("breakpoint 1, marker"), "what came before it is not lost: {screen}");
     assert_eq!(m.session.stops()[0].hits, 5);
 }
 

@@ -412,10 +412,11 @@ impl Model {
             }
             let mut outcome = match self.execute(&line.command, watch) {
                 Ok(outcome) => outcome,
-                Err(mut d) => {
-                    self.after_move();
-                    d.message = format!("`{}`: {}", line.written.text, d.message);
-                    return Err(d);
+                Err(d) => {
+                    // What was said before it went wrong stays to be read.
+                    let (text, at) = (&d.message, &line.written.text);
+                    said.push(format!("{}[{}]: `{at}`: {text}", d.severity, d.code));
+                    break;
                 }
             };
             if outcome.quit {
