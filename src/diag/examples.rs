@@ -226,6 +226,8 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("R034", "`start`, `ack`, then `copy_in` to the same slots, without a wait."),
     ("R035", "`copy_in` and a doorbell register, without a fence."),
     ("R036", "A run of more than four million accesses."),
+    ("R040", "`edit at=5 inject ..` in a file whose run has no such descriptor any more."),
+    ("R045", "`order hold tx 0 fetch until rx 0 visible`: a write waits for that very fetch."),
     ("R050", "A ring of 32 was done once; a doorbell for one more fetches slot 0 again."),
     ("R051", "`start m2s=32 s2m=32` in an empty ring of 32."),
     (
@@ -248,6 +250,17 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("S011", "`--start 99999` on a ring of 64."),
     ("S012", r#"`{"x": "00"}` for a location of 256 bytes."#),
     ("S013", "`--allow D0171`."),
+    ("S020", "`set tx[3].dmb = 2`: the field has one bit."),
+    ("S021", "`undo` in a session that changed nothing."),
+    ("S022", "`save there.dma` where that file is there."),
+    ("S023", "`break event 3`, `commands 1 restart; continue`."),
+    ("S029", "`theme = \"drak\"` in `config.toml`."),
+    ("S030", "`until 0` in a run of more events than a command may pass."),
+    ("S031", "`; test: chekc`."),
+    ("S032", "`dmadbg test notes.dma` where no line says `test:`."),
+    ("S033", "`save a.dma` in a file test."),
+    ("S040", "`order replay` before `order explore` found anything."),
+    ("S041", "`export parquet a.parquet` in a build without that feature."),
 ];
 
 /// The example of a code; empty where the code is not known.

@@ -370,7 +370,7 @@ fn a_condition_that_goes_wrong_names_its_stop() {
     let d = s.execute(&GO).unwrap_err();
     assert_eq!(
         (d.code, d.message.as_str()),
-        ("S006", "the condition of breakpoint 1: division by zero")
+        ("S006", "the condition of breakpoint 1: division by zero: `event < 3` is 0")
     );
     assert_eq!(s.position(), 0);
 }
