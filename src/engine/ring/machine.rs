@@ -100,12 +100,15 @@ pub struct Machine {
 }
 
 /// A CPU agent whose turn it may be.
-struct NextCpu {
-    who: Option<usize>,
-    at: u64,
-    polls: bool,
+pub(super) struct NextCpu {
+    /// The sequencer; none: the host.
+    pub who: Option<usize>,
+    /// When it acts, nanoseconds.
+    pub at: u64,
+    /// Its act is a read of its marker.
+    pub polls: bool,
     /// When the next of the others acts.
-    others_at: u64,
+    pub others_at: u64,
 }
 
 impl NextCpu {
@@ -146,10 +149,7 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
-        for cpu in std::iter::once(&mut self.host).chain(self.seqs.iter_mut().map(|s| &mut s.host))
-        {
-            cpu.opened = None;
-        }
+        self.nothing_opened();
         self.n += 1;
         let Some((agent, kind)) = self.next(p) else {
             self.n -= 1;
@@ -159,6 +159,14 @@ impl Machine {
             Event { n: self.n, t_ns: self.now_ns, agent, batch: self.batch_of(agent, &kind), kind };
         self.last = Some(event);
         Some(Step { event, findings: self.findings.len() - before })
+    }
+
+    /// No batch was opened by an event that is about to happen.
+    pub(super) fn nothing_opened(&mut self) {
+        self.host.opened = None;
+        for seq in &mut self.seqs {
+            seq.host.opened = None;
+        }
     }
 
     /// Whether nothing more can happen. Costs a step on a copy of the state.
@@ -232,7 +240,7 @@ impl Machine {
     }
 
     /// The engine queue that acts next, and when.
-    fn due(&self) -> Option<(usize, u64)> {
+    pub(super) fn due(&self) -> Option<(usize, u64)> {
         self.queues
             .iter()
             .enumerate()
@@ -311,7 +319,7 @@ impl Machine {
 
     /// The CPU agent that acts next: the one whose time comes first, the host before the
     /// sequencers.
-    fn next_cpu(&self, p: &Program) -> Option<NextCpu> {
+    pub(super) fn next_cpu(&self, p: &Program) -> Option<NextCpu> {
         let host = match self.host.poll {
             Some(poll) => Some((poll.next_ns, true)),
             None => (!self.host.is_done(p)).then_some((self.host.ready_ns, false)),
@@ -520,7 +528,7 @@ impl Machine {
         }
     }
 
-    fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
+    pub(super) fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
         match agent {
             Agent::Host => self.host.batch,
             Agent::Seq(_) => self.cpu().batch,

@@ -11,12 +11,14 @@ pub mod digest;
 pub mod event;
 pub mod host;
 pub mod json;
+pub mod leap;
 pub mod life;
 pub mod machine;
 pub mod memory;
 pub mod queue;
 pub mod seq;
 
+pub use leap::Leap;
 pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
 pub use life::Life;
 pub use machine::{Machine, Step};

@@ -22,7 +22,7 @@ pub use stops::{Stop, loc_text, touches};
 pub use timeline::Timeline;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::command::{Command, Expect, Loc};
 use super::program::{Program, QueueId};

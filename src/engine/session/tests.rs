@@ -19,6 +19,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     let src = BUFFER;
     prop_oneof![
         4 => (1u64..400_000).prop_map(copy),
+        1 => (400_000u64..6_000_000).prop_map(copy),
         1 => (1u64..200_000, any::<u8>()).prop_map(move |(size, value)| HostOp::Memset {
             queue: Q, buffer: src, dst: DEVICE, size, value
         }),
@@ -45,7 +46,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     ]
 }
 
-fn random_program() -> impl Strategy<Value = Program> {
+pub(crate) fn random_program() -> impl Strategy<Value = Program> {
     let size = prop_oneof![Just(32u64), Just(64), Just(128)];
     let speed =
         (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });

@@ -1,0 +1,308 @@
+//! Leaps: a run of regular work executed at once, landing in exactly the state that single
+//! steps reach (`docs/timeline.md`, "Leaps").
+//!
+//! Two kinds of work are regular: an engine queue doing plain pairs, and the host staging the
+//! chunks of a long copy. Whatever is not exactly so is refused, and a plain step is made.
+
+use super::device::{Action, Packet, Work, next_action, resolve, rx_is_plain, single_work};
+use super::event::{Agent, Event, EventKind, Role};
+use super::host::stage::Ask;
+use super::host::{Frame, copy::ChunkedCopy};
+use super::machine::{Machine, NextCpu};
+use super::memory::Row;
+use crate::engine::program::{Program, Speed};
+use crate::udma::{DESC_BYTES, Desc, Dir};
+
+/// Events of one plain pair: both fetches, the read, the write, the retirement.
+pub const PAIR_EVENTS: u64 = 5;
+
+/// What a leap did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leap {
+    /// Queue of this index did plain pairs.
+    Pairs {
+        /// Index of the queue.
+        queue: usize,
+    },
+    /// The host staged pairs of a copy on the queue of this index.
+    Staged {
+        /// Index of the queue.
+        queue: usize,
+    },
+}
+
+/// How many of a series of addresses, `step` apart and each `len` bytes long, may be taken as
+/// one stretch: those of a symbolic address and those that lie apart may not.
+fn contiguous(row: &Row, count: u64) -> bool {
+    let last = row.desc(count - 1).ptr;
+    row.step == row.first.length() && last >= row.first.ptr && last.checked_add(row.step).is_some()
+}
+
+/// Whether two stretches are apart, and do not even touch.
+fn apart(a: (u64, u64), b: (u64, u64)) -> bool {
+    a.0.saturating_add(a.1) < b.0 || b.0.saturating_add(b.1) < a.0
+}
+
+/// Whether a descriptor's pointer is what it names.
+fn direct(p: &Program, desc: &Desc) -> bool {
+    resolve(p, desc.ptr) == Ok(desc.ptr)
+}
+
+impl Machine {
+    /// Executes a run of regular work that ends at event `limit` or before. Nothing, and nothing
+    /// changed, where the next work is not regular.
+    pub fn leap(&mut self, p: &Program, limit: u64) -> Option<Leap> {
+        if limit <= self.n || !self.queued.is_empty() {
+            return None;
+        }
+        let engine = self.due();
+        let staging = match self.host.stack.last() {
+            Some(Frame::Copy(c)) if c.is_staging() => Some(*c),
+            _ => None,
+        };
+        let pairs = (limit - self.n) / PAIR_EVENTS;
+        let starts = engine.filter(|(i, _)| {
+            pairs > 0 && p.speed == Speed::default() && self.starts_pair(*i)
+        });
+        if starts.is_none() && staging.is_none() {
+            return None;
+        }
+        let cpu = self.next_cpu(p);
+        match (engine, cpu) {
+            (Some((i, t)), cpu) if cpu.as_ref().is_none_or(|c| t <= c.at) => {
+                starts?;
+                self.leap_pairs(p, (i, t), cpu, pairs)
+            }
+            (_, Some(cpu)) if cpu.who.is_none() && !cpu.polls => {
+                self.leap_staging(p, staging?, cpu.at, limit)
+            }
+            _ => None,
+        }
+    }
+
+    fn starts_pair(&self, i: usize) -> bool {
+        let q = &self.queues[i];
+        let rx = q.hw(Dir::Rx);
+        q.packet.is_empty()
+            && next_action(q) == Action::Fetch(Dir::Tx)
+            && rx.fetched < rx.posted
+    }
+
+    /// Up to `most` plain pairs of the queue that acts next, at time `t`.
+    fn leap_pairs(
+        &mut self,
+        p: &Program,
+        (i, t): (usize, u64),
+        cpu: Option<NextCpu>,
+        most: u64,
+    ) -> Option<Leap> {
+        let polls = match cpu {
+            Some(cpu) if cpu.polls => {
+                let host = cpu.who.and_then(|k| self.seqs.get(k)).map_or(&self.host, |s| &s.host);
+                // Reads that are not told yet are told before the engine acts.
+                if host.poll.is_none_or(|poll| poll.untold > 0) {
+                    return None;
+                }
+                Some(cpu.who)
+            }
+            _ => None,
+        };
+        let mut done = 0;
+        while done < most && self.starts_pair(i) {
+            match self.some_pairs(p, i, most - done) {
+                0 => break,
+                n => done += n,
+            }
+        }
+        if done == 0 {
+            return None;
+        }
+        if let Some(who) = polls {
+            self.active = who;
+        }
+        self.nothing_opened();
+        self.now_ns = self.now_ns.max(t);
+        self.n += done * PAIR_EVENTS;
+        let q = &mut self.queues[i];
+        q.due = Some(self.now_ns);
+        while q.bounds.front().is_some_and(|b| b.0 < q.hw[0].retired) {
+            q.bounds.pop_front();
+        }
+        let slot = |dir| Some(q.hw(dir).slot(q.hw(dir).retired - 1));
+        let kind =
+            EventKind::Retire { tx: slot(Dir::Tx), rx: slot(Dir::Rx), packet_end: true };
+        let agent = Agent::Engine(q.id());
+        let batch = self.batch_of(agent, &kind);
+        self.last = Some(Event { n: self.n, t_ns: self.now_ns, agent, batch, kind });
+        Some(Leap::Pairs { queue: i })
+    }
+
+    /// Pairs that lie in a row in both rings and move bytes in a row: memory and counters only.
+    fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> u64 {
+        let q = &self.queues[i];
+        let mut count = most;
+        let mut slots = [(0, 0); 2];
+        let rows = Dir::BOTH.map(|dir| {
+            let hw = q.hw(dir);
+            let slot = hw.slot(hw.fetched);
+            let addr = hw.ring.slot_addr(slot);
+            let row = self.memory.row(addr);
+            let to_wrap = hw.ring.size.saturating_sub(slot);
+            count = count.min(row.count).min(to_wrap).min(hw.posted - hw.fetched);
+            slots[super::queue::ix(dir)] = (addr, slot);
+            row
+        });
+        if count == 0 {
+            return 0;
+        }
+        let [tx, rx] = &rows;
+        let len = tx.first.length();
+        let known_plain = |q: &super::queue::Queue| {
+            let limit = p.profile.enforced_packet_limits(p.arch).0;
+            limit > 0
+                && rx.first.length() == len
+                && tx.first.ring_id() == q.hw(Dir::Tx).ring_id
+                && rx.first.ring_id() == q.hw(Dir::Rx).ring_id
+                && rx_is_plain(&rx.first)
+                && single_work(&tx.first) == Some(Work::Copy)
+        };
+        if !known_plain(q) || !direct(p, &tx.first) || !direct(p, &rx.first) {
+            return 0;
+        }
+        let bytes = DESC_BYTES as u64;
+        let (src, dst) = (tx.first.ptr, rx.first.ptr);
+        let [tx_at, rx_at] = slots.map(|s| s.0);
+        let mut solid = None;
+        if count > 1 {
+            solid = self.memory.solid(src).filter(|s| s.len >= len);
+            count = match solid {
+                // The same bytes over and over.
+                Some(s) if s.even && tx.step == 0 => count,
+                Some(s) if tx.step == len => count.min(s.len / len),
+                _ => 1,
+            };
+            let whole = (src, if tx.step == 0 { len } else { count * len });
+            let written = (dst, count * len);
+            let still = |at| apart(written, (at, count * bytes));
+            let may = contiguous(rx, count)
+                && (tx.step == 0 || contiguous(tx, count))
+                && direct(p, &tx.desc(count - 1))
+                && direct(p, &rx.desc(count - 1))
+                && (solid.is_some_and(|s| s.even) || apart(whole, written))
+                && still(tx_at)
+                && still(rx_at);
+            if !may {
+                count = 1;
+            }
+        }
+        let source = if tx.step == 0 { len } else { count * len };
+        let outside = [(tx_at, count * bytes), (rx_at, count * bytes), (src, source), (dst, count * len)]
+            .into_iter()
+            .any(|(at, len)| self.memory.outside(at, len).is_some());
+        if outside {
+            return 0;
+        }
+        let known = match solid {
+            Some(s) if s.len >= source => s.unknown,
+            _ => {
+                let known = self.memory.known(src, source);
+                if known.never_written.is_some() {
+                    return 0;
+                }
+                known.unknown.is_some()
+            }
+        };
+        if known && !self.told_unknown.contains(&q.id()) {
+            return 0;
+        }
+        if count > 1 {
+            self.memory.move_solid(src, dst, count * len);
+        } else {
+            let content = self.memory.take(src, len);
+            self.memory.put_content(dst, content);
+        }
+        let q = &mut self.queues[i];
+        let retired = q.hw(Dir::Tx).retired;
+        for dir in Dir::BOTH {
+            let hw = q.hw_mut(dir);
+            hw.fetched += count;
+            hw.retired += count;
+            hw.visible += count;
+            if hw.slot(hw.fetched) == 0 {
+                hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
+            }
+        }
+        q.hw_mut(Dir::Tx).visible = retired + count;
+        q.packet = Packet::default();
+        count
+    }
+
+    /// Chunks of a copy, but for the last of a batch: all but the newest event at once, that one
+    /// as a plain step.
+    fn leap_staging(
+        &mut self,
+        p: &Program,
+        c: ChunkedCopy,
+        at_ns: u64,
+        limit: u64,
+    ) -> Option<Leap> {
+        let (queue, regular) = c.regular();
+        let i = self.index_of(queue)?;
+        let q = &self.queues[i];
+        if !q.decl.allocatable || !q.ready {
+            return None;
+        }
+        let mut count = (limit - self.n).min(regular);
+        for dir in Dir::BOTH {
+            let sw = q.sw(dir);
+            let free = sw.available(p.profile).ok()?;
+            count = count.min(u64::from(free)).min(u64::from(sw.size.checked_sub(sw.next_desc_idx)?));
+        }
+        // The newest is a plain step.
+        let bulk = count.checked_sub(1).filter(|n| *n > 0)?;
+        let first = self.chunk_pair(p, i, &c.ask(p, 0))?;
+        let second = self.chunk_pair(p, i, &c.ask(p, 1))?;
+        let last = self.chunk_pair(p, i, &c.ask(p, bulk - 1))?;
+        let rows = [0, 1].map(|k| {
+            let step = second[k].ptr.wrapping_sub(first[k].ptr);
+            let row = Row { first: first[k], step, count: bulk };
+            (row.desc(bulk - 1) == last[k] && (bulk < 2 || row.desc(1) == second[k])).then_some(row)
+        });
+        let rows = [rows[0]?, rows[1]?];
+        let q = &self.queues[i];
+        let at = Dir::BOTH.map(|d| q.ring(d).slot_addr(u64::from(q.sw(d).next_desc_idx)));
+        let bytes = bulk * DESC_BYTES as u64;
+        if !apart((at[0], bytes), (at[1], bytes)) || Dir::BOTH.iter().any(|d| q.may_overrun(*d, bulk))
+        {
+            return None;
+        }
+        for k in [1, 0] {
+            self.memory.write_row(at[k], rows[k]);
+        }
+        for sw in &mut self.queues[i].sw {
+            // No wrap: its phase stays.
+            sw.next_desc_idx += bulk as u32;
+            sw.staged += bulk;
+        }
+        self.now_ns = self.now_ns.max(at_ns);
+        self.host.unfenced = true;
+        self.open_batch(i);
+        self.n += bulk;
+        if let Some(Frame::Copy(c)) = self.host.stack.last_mut() {
+            c.advance(bulk);
+        }
+        let step = self.step(p);
+        debug_assert!(step.is_some_and(|s| matches!(s.event.kind, EventKind::Stage { .. })));
+        Some(Leap::Staged { queue: i })
+    }
+
+    /// The descriptors that a pair is staged as, where nothing stands against it.
+    fn chunk_pair(&self, p: &Program, i: usize, ask: &Ask) -> Option<[Desc; 2]> {
+        debug_assert_eq!(ask.role, Role::Data);
+        let (tx, rx) = crate::udma::stage_pair(p.profile, p.arch, &self.request(i, ask)).result.ok()?;
+        Some([tx, rx])
+    }
+}
+
+#[cfg(test)]
+mod tests;
