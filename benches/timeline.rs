@@ -92,7 +92,14 @@ fn whole(name: &str, p: Program) {
     show("  goto a random event, 200 times: mean", sum / f64::from(jumps), "");
     show("  goto a random event, 200 times: worst", worst, "");
 
-    for verb in ["reverse-step", "reverse-step slot", "reverse-step batch", "reverse-next", "reverse-finish", "reverse-doorbell"] {
+    for verb in [
+        "reverse-step",
+        "reverse-step slot",
+        "reverse-step batch",
+        "reverse-next",
+        "reverse-finish",
+        "reverse-doorbell",
+    ] {
         let (mut worst, mut moved) = (0.0f64, 0);
         for k in 1..=20u64 {
             run(&mut s, &format!("goto {}", end / 21 * k));
@@ -100,8 +107,58 @@ fn whole(name: &str, p: Program) {
             worst = worst.max(run(&mut s, verb));
             moved += from - s.position();
         }
-        show(&format!("  {verb} from 20 places: worst"), worst, &format!("{moved} events back in all"));
+        show(
+            &format!("  {verb} from 20 places: worst"),
+            worst,
+            &format!("{moved} events back in all"),
+        );
     }
+    let data = 0x1000_0000u64 + 0x123_4568;
+    for (what, stop) in [
+        ("batch 3", "break batch 3".to_owned()),
+        ("event 1000", "break event 1000".to_owned()),
+        ("fault", "break fault".to_owned()),
+        ("an address of the first batch", format!("break {data:#x}")),
+    ] {
+        run(&mut s, "delete");
+        run(&mut s, &stop);
+        run(&mut s, "goto end");
+        let t = run(&mut s, "reverse-continue");
+        show(&format!("  reverse-continue to {what}"), t, &format!("event {}", s.position()));
+    }
+    for cond in [
+        "event == 777",
+        "time == 3",
+        "q0.free < 100",
+        "q0.tx.head == 5 && batch == 2",
+        "mem32[0x10000000] != 0 && batch == 1",
+        "tx[7].len_ctrl == 0",
+        "batch == 2 && phase == 3",
+        "event % 1000003 == 1000002 && q0.free == 8175",
+        "faults > 0",
+        "ret == 5",
+        "marker == 5",
+    ] {
+        run(&mut s, "delete");
+        run(&mut s, "goto end");
+        let t = run(&mut s, &format!("reverse-until {cond}"));
+        let passed = end - s.position();
+        show(
+            &format!("  reverse-until {cond}"),
+            t,
+            &format!("event {}, {}", s.position(), rate(passed, t)),
+        );
+        run(&mut s, &format!("break tx[5] if {cond}"));
+        run(&mut s, "goto end");
+        let t = run(&mut s, "reverse-continue");
+        let passed = end - s.position();
+        show(
+            &format!("  reverse-continue, break tx[5] if {cond}"),
+            t,
+            &format!("event {}, {}", s.position(), rate(passed, t)),
+        );
+    }
+    println!("  memory grew by {} MiB in all", resident_mib() - before);
     println!();
 }
 

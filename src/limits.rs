@@ -80,10 +80,18 @@ pub const MAX_BIR_DEPTH: usize = 256;
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
-/// States of queues that the checkpoints of a timeline hold together.
-pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
-pub const MAX_CHECKPOINTS: usize = 1024;
+pub const MAX_CHECKPOINTS: usize = 4096;
+/// Bytes that the checkpoints of a timeline hold together, by an estimate from above (512 MiB).
+pub const MAX_CHECKPOINT_BYTES: u64 = 512 << 20;
+/// Work between two checkpoints at first, in plain steps; it doubles where there are too many.
+pub const CHECKPOINT_WORK: u64 = 64;
+/// Work between two looks at whether a run is to be cancelled, in plain steps.
+pub const REPORT_WORK: u64 = 1 << 13;
+/// Events of a stretch that a search backwards looks at one by one before it divides it.
+pub const SEARCH_LEAF_EVENTS: u64 = 2048;
+/// Parts into which it divides a longer one.
+pub const SEARCH_PARTS: u64 = 16;
 /// Descriptors of one direction that one block of transfers may come to.
 pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// Pairs of pieces, one reading what the other writes, that the order of an overlapping

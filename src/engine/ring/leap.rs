@@ -10,25 +10,60 @@ use super::host::stage::Ask;
 use super::host::{Frame, copy::ChunkedCopy};
 use super::machine::{Machine, NextCpu};
 use super::memory::Row;
-use crate::engine::program::{Program, Speed};
+use super::queue::SwRing;
+use crate::engine::program::{Program, QueueId, Speed};
 use crate::udma::{DESC_BYTES, Desc, Dir};
 
 /// Events of one plain pair: both fetches, the read, the write, the retirement.
 pub const PAIR_EVENTS: u64 = 5;
 
-/// What a leap did.
+/// The work that a leap did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leap {
-    /// Queue of this index did plain pairs.
-    Pairs {
-        /// Index of the queue.
-        queue: usize,
-    },
-    /// The host staged pairs of a copy on the queue of this index.
-    Staged {
-        /// Index of the queue.
-        queue: usize,
-    },
+pub enum LeapWork {
+    /// An engine queue did plain pairs.
+    Pairs,
+    /// The host staged pairs of a copy.
+    Staged,
+}
+
+/// A stretch of addresses, from the first to before the last; empty where both are the same.
+pub type Stretch = (u64, u64);
+
+/// What a leap did, for those who ask whether an event of it may matter to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leap {
+    /// What was done.
+    pub work: LeapWork,
+    /// Index of the queue on which.
+    pub queue: usize,
+    /// Batches of its events: the least and the greatest.
+    pub batches: (u64, u64),
+    /// It may have made four bytes visible, as a marker is.
+    pub words: bool,
+    /// What it read lies in these: data, then the slots of either ring.
+    pub reads: [Stretch; 3],
+    /// What it wrote lies in these: data, or the slots of either ring.
+    pub writes: [Stretch; 2],
+    /// Where free slots of a queue went down: from how many to how few.
+    pub free: Option<(QueueId, (u64, u64))>,
+    /// What it cost, in plain steps.
+    pub cost: u64,
+}
+
+/// What some pairs in a row touched.
+struct Pairs {
+    count: u64,
+    /// Source, both rings, destination.
+    touched: [Stretch; 4],
+    words: bool,
+}
+
+fn hull(a: Stretch, b: Stretch) -> Stretch {
+    match (a.0 == a.1, b.0 == b.1) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => (a.0.min(b.0), a.1.max(b.1)),
+    }
 }
 
 /// How many of a series of addresses, `step` apart and each `len` bytes long, may be taken as
@@ -49,6 +84,13 @@ fn direct(p: &Program, desc: &Desc) -> bool {
 }
 
 impl Machine {
+    /// Whether the next work looks regular: a quick look before a copy is made of the state.
+    pub fn may_leap(&self, p: &Program) -> bool {
+        let staging = || matches!(self.host.stack.last(), Some(Frame::Copy(c)) if c.is_staging() && c.regular().1 > 1);
+        let pair = || self.due().is_some_and(|(i, _)| self.starts_pair(i));
+        self.queued.is_empty() && (staging() || (p.speed == Speed::default() && pair()))
+    }
+
     /// Executes a run of regular work that ends at event `limit` or before. Nothing, and nothing
     /// changed, where the next work is not regular.
     pub fn leap(&mut self, p: &Program, limit: u64) -> Option<Leap> {
@@ -61,9 +103,8 @@ impl Machine {
             _ => None,
         };
         let pairs = (limit - self.n) / PAIR_EVENTS;
-        let starts = engine.filter(|(i, _)| {
-            pairs > 0 && p.speed == Speed::default() && self.starts_pair(*i)
-        });
+        let starts = engine
+            .filter(|(i, _)| pairs > 0 && p.speed == Speed::default() && self.starts_pair(*i));
         if starts.is_none() && staging.is_none() {
             return None;
         }
@@ -83,9 +124,7 @@ impl Machine {
     fn starts_pair(&self, i: usize) -> bool {
         let q = &self.queues[i];
         let rx = q.hw(Dir::Rx);
-        q.packet.is_empty()
-            && next_action(q) == Action::Fetch(Dir::Tx)
-            && rx.fetched < rx.posted
+        q.packet.is_empty() && next_action(q) == Action::Fetch(Dir::Tx) && rx.fetched < rx.posted
     }
 
     /// Up to `most` plain pairs of the queue that acts next, at time `t`.
@@ -107,11 +146,17 @@ impl Machine {
             }
             _ => None,
         };
-        let mut done = 0;
+        let id = self.queues[i].id();
+        let (mut done, mut cost, mut words) = (0, 0, false);
+        let mut touched = [(0, 0); 4];
+        let first = self.batch_at(id, self.queues[i].hw(Dir::Tx).fetched);
         while done < most && self.starts_pair(i) {
-            match self.some_pairs(p, i, most - done) {
-                0 => break,
-                n => done += n,
+            let Some(pairs) = self.some_pairs(p, i, most - done) else { break };
+            done += pairs.count;
+            cost += 1;
+            words |= pairs.words;
+            for (all, more) in touched.iter_mut().zip(pairs.touched) {
+                *all = hull(*all, more);
             }
         }
         if done == 0 {
@@ -129,16 +174,25 @@ impl Machine {
             q.bounds.pop_front();
         }
         let slot = |dir| Some(q.hw(dir).slot(q.hw(dir).retired - 1));
-        let kind =
-            EventKind::Retire { tx: slot(Dir::Tx), rx: slot(Dir::Rx), packet_end: true };
-        let agent = Agent::Engine(q.id());
+        let kind = EventKind::Retire { tx: slot(Dir::Tx), rx: slot(Dir::Rx), packet_end: true };
+        let agent = Agent::Engine(id);
         let batch = self.batch_of(agent, &kind);
         self.last = Some(Event { n: self.n, t_ns: self.now_ns, agent, batch, kind });
-        Some(Leap::Pairs { queue: i })
+        let [data, tx, rx, written] = touched;
+        Some(Leap {
+            work: LeapWork::Pairs,
+            queue: i,
+            batches: (first.min(batch), first.max(batch)),
+            words,
+            reads: [data, tx, rx],
+            writes: [written, (0, 0)],
+            free: None,
+            cost,
+        })
     }
 
     /// Pairs that lie in a row in both rings and move bytes in a row: memory and counters only.
-    fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> u64 {
+    fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> Option<Pairs> {
         let q = &self.queues[i];
         let mut count = most;
         let mut slots = [(0, 0); 2];
@@ -153,7 +207,7 @@ impl Machine {
             row
         });
         if count == 0 {
-            return 0;
+            return None;
         }
         let [tx, rx] = &rows;
         let len = tx.first.length();
@@ -167,7 +221,7 @@ impl Machine {
                 && single_work(&tx.first) == Some(Work::Copy)
         };
         if !known_plain(q) || !direct(p, &tx.first) || !direct(p, &rx.first) {
-            return 0;
+            return None;
         }
         let bytes = DESC_BYTES as u64;
         let (src, dst) = (tx.first.ptr, rx.first.ptr);
@@ -196,24 +250,25 @@ impl Machine {
             }
         }
         let source = if tx.step == 0 { len } else { count * len };
-        let outside = [(tx_at, count * bytes), (rx_at, count * bytes), (src, source), (dst, count * len)]
-            .into_iter()
-            .any(|(at, len)| self.memory.outside(at, len).is_some());
+        let outside =
+            [(tx_at, count * bytes), (rx_at, count * bytes), (src, source), (dst, count * len)]
+                .into_iter()
+                .any(|(at, len)| self.memory.outside(at, len).is_some());
         if outside {
-            return 0;
+            return None;
         }
         let known = match solid {
             Some(s) if s.len >= source => s.unknown,
             _ => {
                 let known = self.memory.known(src, source);
                 if known.never_written.is_some() {
-                    return 0;
+                    return None;
                 }
                 known.unknown.is_some()
             }
         };
         if known && !self.told_unknown.contains(&q.id()) {
-            return 0;
+            return None;
         }
         if count > 1 {
             self.memory.move_solid(src, dst, count * len);
@@ -234,7 +289,14 @@ impl Machine {
         }
         q.hw_mut(Dir::Tx).visible = retired + count;
         q.packet = Packet::default();
-        count
+        let stretch = |at: u64, len| (at, at.saturating_add(len));
+        let touched = [
+            stretch(src, source),
+            stretch(tx_at, count * bytes),
+            stretch(rx_at, count * bytes),
+            stretch(dst, count * len),
+        ];
+        Some(Pairs { count, touched, words: len == 4 })
     }
 
     /// Chunks of a copy, but for the last of a batch: all but the newest event at once, that one
@@ -256,7 +318,8 @@ impl Machine {
         for dir in Dir::BOTH {
             let sw = q.sw(dir);
             let free = sw.available(p.profile).ok()?;
-            count = count.min(u64::from(free)).min(u64::from(sw.size.checked_sub(sw.next_desc_idx)?));
+            count =
+                count.min(u64::from(free)).min(u64::from(sw.size.checked_sub(sw.next_desc_idx)?));
         }
         // The newest is a plain step.
         let bulk = count.checked_sub(1).filter(|n| *n > 0)?;
@@ -272,10 +335,14 @@ impl Machine {
         let q = &self.queues[i];
         let at = Dir::BOTH.map(|d| q.ring(d).slot_addr(u64::from(q.sw(d).next_desc_idx)));
         let bytes = bulk * DESC_BYTES as u64;
-        if !apart((at[0], bytes), (at[1], bytes)) || Dir::BOTH.iter().any(|d| q.may_overrun(*d, bulk))
+        if !apart((at[0], bytes), (at[1], bytes))
+            || Dir::BOTH.iter().any(|d| q.may_overrun(*d, bulk))
         {
             return None;
         }
+        let least =
+            |m: &Machine| u64::from(m.queues[i].sw.iter().map(SwRing::free).min().unwrap_or(0));
+        let most = u64::from(q.sw.iter().map(SwRing::free).max().unwrap_or(0));
         for k in [1, 0] {
             self.memory.write_row(at[k], rows[k]);
         }
@@ -293,13 +360,25 @@ impl Machine {
         }
         let step = self.step(p);
         debug_assert!(step.is_some_and(|s| matches!(s.event.kind, EventKind::Stage { .. })));
-        Some(Leap::Staged { queue: i })
+        let batch = self.last.map_or(0, |e| e.batch);
+        let end = |at: u64| (at, at + bytes + DESC_BYTES as u64);
+        Some(Leap {
+            work: LeapWork::Staged,
+            queue: i,
+            batches: (batch, batch),
+            words: false,
+            reads: [(0, 0); 3],
+            writes: at.map(end),
+            free: Some((queue, (least(self), most))),
+            cost: 3,
+        })
     }
 
     /// The descriptors that a pair is staged as, where nothing stands against it.
     fn chunk_pair(&self, p: &Program, i: usize, ask: &Ask) -> Option<[Desc; 2]> {
         debug_assert_eq!(ask.role, Role::Data);
-        let (tx, rx) = crate::udma::stage_pair(p.profile, p.arch, &self.request(i, ask)).result.ok()?;
+        let (tx, rx) =
+            crate::udma::stage_pair(p.profile, p.arch, &self.request(i, ask)).result.ok()?;
         Some([tx, rx])
     }
 }

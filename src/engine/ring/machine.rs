@@ -540,11 +540,17 @@ impl Machine {
                     EventKind::Retire { .. } => hw.retired.saturating_sub(1),
                     _ => q.packet.tx.front().map_or(hw.fetched, |x| x.k),
                 };
-                let at = q.bounds.binary_search_by(|b| if b.0 <= k { Less } else { Greater });
-                let within = q.bounds.get(at.unwrap_or_else(|at| at));
-                within.map_or(q.batches, |b| b.1)
+                self.batch_at(id, k)
             }
         }
+    }
+
+    /// The batch that the k-th Tx descriptor of a queue belongs to.
+    pub(super) fn batch_at(&self, id: QueueId, k: u64) -> u64 {
+        let Some(q) = self.queue(id) else { return 0 };
+        let at = q.bounds.binary_search_by(|b| if b.0 <= k { Less } else { Greater });
+        let within = q.bounds.get(at.unwrap_or_else(|at| at));
+        within.map_or(q.batches, |b| b.1)
     }
 
     /// A digest of the whole state: equal states have equal digests.

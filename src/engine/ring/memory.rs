@@ -255,6 +255,7 @@ pub struct Memory {
     map: OrdMap<u64, Extent>,
     regions: Arc<Vec<Region>>,
     digest: u64,
+    weight: weight::Weight,
 }
 
 impl crate::bir::memory::Read for Memory {
@@ -290,7 +291,12 @@ impl Memory {
             }
         }
         regions.sort_by_key(|r| r.base);
-        let mut m = Memory { map: OrdMap::new(), regions: Arc::new(Vec::new()), digest: 0 };
+        let mut m = Memory {
+            map: OrdMap::new(),
+            regions: Arc::new(Vec::new()),
+            digest: 0,
+            weight: weight::Weight::default(),
+        };
         for r in &regions {
             let source = match r.fill {
                 Fill::Never => continue,
@@ -517,6 +523,7 @@ impl Memory {
     }
 
     fn insert(&mut self, start: u64, e: Extent) {
+        self.weight.changed(start);
         self.digest = self.digest.wrapping_add(Memory::extent_hash(start, &e));
         self.map.insert(start, e);
     }
@@ -548,6 +555,7 @@ impl Hash for Memory {
 
 mod flat;
 mod series;
+mod weight;
 pub use series::{Row, Solid};
 #[cfg(test)]
 mod tests;

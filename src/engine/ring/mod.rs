@@ -18,8 +18,8 @@ pub mod memory;
 pub mod queue;
 pub mod seq;
 
-pub use leap::Leap;
 pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
+pub use leap::{Leap, LeapWork};
 pub use life::Life;
 pub use machine::{Machine, Step};
 pub use memory::Memory;

@@ -6,20 +6,27 @@
 //! `docs/commands.md`.
 
 mod eval;
+mod interest;
 mod look;
 mod module;
 mod moves;
 mod passes;
+mod range;
+mod search;
+mod span;
 mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use eval::{EvalError, eval, queue_of};
+pub use interest::{Interest, Look};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
+pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
+pub use span::{Bounds, Happened, Span, Touched};
 pub use stops::{Stop, loc_text, touches};
-pub use timeline::Timeline;
+pub use timeline::{Checkpoint, Timeline};
 
 #[cfg(test)]
 pub(super) mod tests;

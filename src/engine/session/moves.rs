@@ -1,6 +1,8 @@
 //! Moving in time: every verb is a question "is this event a place to stop?", asked forwards
 //! or backwards.
 
+use super::interest::Interest;
+use super::search::{Ended, Hit, Pace, Prior, Question, Search, Watch};
 use super::stops::is_doorbell;
 use super::{Outcome, Session, describe_event, eval};
 use crate::diag::Diagnostic;
@@ -19,28 +21,8 @@ pub struct Progress {
     pub from: u64,
 }
 
-/// Events between two reports of progress.
-const REPORT_EVERY: u64 = 1 << 14;
-
-type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
-
-/// The state before an event, as far as a question may need it.
-#[derive(Clone, Copy)]
-pub(super) struct Prior {
-    pub phase: Option<Phase>,
-    pub timeouts: u64,
-}
-
-impl Prior {
-    fn of(m: &Machine) -> Prior {
-        Prior { phase: m.phase(), timeouts: m.timeouts() }
-    }
-}
-
-/// The answer of a question about an event.
-type Answer = Result<bool, Diagnostic>;
-/// A question about an event: the session, what was before, the state after it, the event.
-type Question<'a> = &'a mut dyn FnMut(&Session, Prior, &Machine, &Event) -> Answer;
+/// A question that is answered by yes or no.
+type YesNo<'a> = &'a mut dyn FnMut(&Session, Prior, &Machine, &Event) -> Result<bool, Diagnostic>;
 
 impl Session {
     pub(super) fn travel(
@@ -61,21 +43,33 @@ impl Session {
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
+        let interest = Interest::of_verb(self, command);
         match command {
+            Command::Step { count, unit: Unit::Event, who: Who::Any, back } => {
+                let here = self.machine.n;
+                let to = if *back {
+                    here.saturating_sub((*count).max(1))
+                } else {
+                    here.saturating_add(*count)
+                };
+                self.pass_to(to, *back, watch)
+            }
             Command::Step { count, unit, who, back } => {
                 let (unit, who) = (*unit, *who);
-                self.go(*count, *back, watch, &mut |s, prior, m, e| {
+                self.go(*count, *back, watch, &interest, &mut |s, prior, m, e| {
                     Ok(is_unit(s, prior, m, e, unit) && acts(e, who))
                 })
             }
             Command::Next { count, back } => {
-                self.go(*count, *back, watch, &mut |s, prior, m, e| {
+                self.go(*count, *back, watch, &interest, &mut |s, prior, m, e| {
                     Ok(is_unit(s, prior, m, e, Unit::Phase))
                 })
             }
-            Command::Finish { back } => self.go(1, *back, watch, &mut |s, prior, m, e| {
-                Ok(is_unit(s, prior, m, e, Unit::Batch))
-            }),
+            Command::Finish { back } => {
+                self.go(1, *back, watch, &interest, &mut |s, prior, m, e| {
+                    Ok(is_unit(s, prior, m, e, Unit::Batch))
+                })
+            }
             Command::Doorbell { queue, back } => {
                 let id = match queue {
                     Some(q) => {
@@ -83,16 +77,18 @@ impl Session {
                     }
                     None => None,
                 };
-                self.go(1, *back, watch, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
+                self.go(1, *back, watch, &interest, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
             }
             Command::Until { expr, back } => {
-                self.go(1, *back, watch, &mut |s, _, m, _| match eval(s, m, expr) {
+                self.go(1, *back, watch, &interest, &mut |s, _, m, _| match eval(s, m, expr) {
                     Ok(v) => Ok(v != 0),
                     Err(e) if e.is_for_now() => Ok(false),
                     Err(e) => Err(e.into_diagnostic()),
                 })
             }
-            Command::Continue { back } => self.go(1, *back, watch, &mut |_, _, _, _| Ok(false)),
+            Command::Continue { back } => {
+                self.go(1, *back, watch, &interest, &mut |_, _, _, _| Ok(false))
+            }
             Command::Goto(Goto::Event(expr)) => {
                 let n = self.value(expr)?;
                 Ok(self.goto(n, watch))
@@ -116,68 +112,86 @@ impl Session {
         let (n, from) = (asked, self.machine.n);
         let n = n.min(self.end().unwrap_or(u64::MAX));
         let mut m = self.timeline.base(n, &self.machine);
-        while m.n < n {
-            if self.timeline.step(&mut m).is_none() {
-                break;
-            }
-            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
-                // Forwards the session stays where it got to; on the way back it has not moved.
-                if m.n > from {
-                    self.machine = m;
-                }
-                return "cancelled".to_owned();
-            }
+        let mut pace = Pace::new(watch, from);
+        let ran = self.timeline.run_to(&mut m, n, &mut |m, work| pace.worked(m.n, work));
+        // Cancelled forwards the session stays where it got to; on the way back it has not moved.
+        if ran.is_continue() || m.n > from {
+            self.machine = m;
         }
-        self.machine = m;
+        if ran.is_break() {
+            return "cancelled".to_owned();
+        }
         if self.machine.n < asked && asked != u64::MAX {
             return format!("the run ends at event {}", self.machine.n);
         }
         String::new()
     }
 
-    /// Runs until the question is answered yes `count` times or a stop is hit.
+    /// To event `n`, where no stop says otherwise on the way.
+    fn pass_to(&mut self, n: u64, back: bool, watch: Watch<'_>) -> Result<String, Diagnostic> {
+        if n == self.machine.n && !back {
+            return Ok(String::new());
+        }
+        let at = Interest::Event(n);
+        let halt = self.go(1, back, watch, &at, &mut |_, _, _, e| Ok(e.n == n))?;
+        Ok(halt)
+    }
+
+    /// Moves until the question is answered yes `count` times or a stop is hit.
     fn go(
         &mut self,
         count: u64,
         back: bool,
         watch: Watch<'_>,
-        ask: Question<'_>,
+        interest: &Interest,
+        ask: YesNo<'_>,
     ) -> Result<String, Diagnostic> {
-        if back { self.go_back(count, watch, ask) } else { self.go_on(count, watch, ask) }
+        if count == 0 && !back {
+            return Ok(String::new());
+        }
+        let interest = Interest::Any(vec![interest.clone(), Interest::of_stops(self)]);
+        // What it is: a stop and why, or what was asked for.
+        let ask: Question<'_, Option<String>> = &mut |s, prior, m, e| {
+            if let Some(why) = s.stop_at(m, e)? {
+                return Ok(Some(Some(why)));
+            }
+            Ok(ask(s, prior, m, e)?.then_some(None))
+        };
+        let from = self.machine.n;
+        let mut search = Search { interest: &interest, ask, pace: Pace::new(watch, from) };
+        if back { self.go_back(count, &mut search) } else { self.go_on(count, &mut search) }
     }
 
     fn go_on(
         &mut self,
         count: u64,
-        watch: Watch<'_>,
-        ask: Question<'_>,
+        search: &mut Search<'_, Option<String>>,
     ) -> Result<String, Diagnostic> {
-        let from = self.machine.n;
+        let end = self.machine.n.saturating_add(MAX_RUN_EVENTS);
         let mut m = self.machine.clone();
         let mut left = count;
         loop {
-            if left == 0 {
-                self.machine = m;
-                return Ok(String::new());
-            }
-            let prior = Prior::of(&m);
-            let Some(step) = self.timeline.step(&mut m) else {
-                self.machine = m;
-                return Ok("the run is at its end".to_owned());
-            };
-            if let Some(why) = self.stop_at(&m, &step.event)? {
-                self.machine = m;
-                self.forget_once();
-                return Ok(why);
-            }
-            left -= u64::from(ask(self, prior, &m, &step.event)?);
-            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
-                self.machine = m;
-                return Ok("cancelled".to_owned());
-            }
-            if m.n - from >= MAX_RUN_EVENTS {
-                self.machine = m;
-                return Ok(format!("given up after {MAX_RUN_EVENTS} events"));
+            match self.first_hit(&mut m, end, search) {
+                Ok(Some(hit)) => {
+                    left -= 1;
+                    if hit.answer.is_some() || left == 0 {
+                        return Ok(self.arrive(hit));
+                    }
+                }
+                Ok(None) => {
+                    let given_up = m.n >= end;
+                    self.machine = m;
+                    return Ok(if given_up {
+                        format!("given up after {MAX_RUN_EVENTS} events")
+                    } else {
+                        "the run is at its end".to_owned()
+                    });
+                }
+                Err(Ended::Cancelled(at)) => {
+                    self.machine = *at;
+                    return Ok("cancelled".to_owned());
+                }
+                Err(Ended::Failed(d)) => return Err(d),
             }
         }
     }
@@ -187,42 +201,36 @@ impl Session {
     fn go_back(
         &mut self,
         count: u64,
-        watch: Watch<'_>,
-        ask: Question<'_>,
+        search: &mut Search<'_, Option<String>>,
     ) -> Result<String, Diagnostic> {
-        let from = self.machine.n;
         let mut left = count.max(1);
-        let mut end = from;
-        for start in self.timeline.stretches_before(from) {
-            // Events start+1 .. end-1 of this stretch, in order; answers are taken newest first.
-            let mut m = self.timeline.state_at(start, &self.machine);
-            let mut hits: Vec<(u64, Option<String>)> = Vec::new();
-            while m.n + 1 < end {
-                let prior = Prior::of(&m);
-                let Some(step) = self.timeline.step(&mut m) else { break };
-                if let Some(why) = self.stop_at(&m, &step.event)? {
-                    hits.push((m.n, Some(why)));
-                } else if ask(self, prior, &m, &step.event)? {
-                    hits.push((m.n, None));
-                }
+        let mut found = None;
+        let ended = self.each_back(self.machine.n, search, &mut |hit| {
+            left -= 1;
+            if hit.answer.is_some() || left == 0 {
+                found = Some(hit);
+                return ControlFlow::Break(());
             }
-            for (n, why) in hits.into_iter().rev() {
-                left -= 1;
-                if why.is_some() || left == 0 {
-                    self.machine = self.timeline.state_at(n, &self.machine);
-                    if why.is_some() {
-                        self.forget_once();
-                    }
-                    return Ok(why.unwrap_or_default());
-                }
-            }
-            end = start + 1;
-            if watch(Progress { event: start, from }).is_break() {
-                return Ok("cancelled".to_owned());
+            ControlFlow::Continue(())
+        });
+        match (ended, found) {
+            (Err(Ended::Failed(d)), _) => Err(d),
+            (Err(Ended::Cancelled(_)), _) => Ok("cancelled".to_owned()),
+            (Ok(_), Some(hit)) => Ok(self.arrive(hit)),
+            (Ok(_), None) => {
+                self.machine = self.timeline.start().clone();
+                Ok("the run is at its start".to_owned())
             }
         }
-        self.machine = self.timeline.start().clone();
-        Ok("the run is at its start".to_owned())
+    }
+
+    /// The position is where an answer was found; in words, where a stop was.
+    fn arrive(&mut self, hit: Hit<Option<String>>) -> String {
+        self.machine = hit.machine;
+        if hit.answer.is_some() {
+            self.forget_once();
+        }
+        hit.answer.unwrap_or_default()
     }
 
     /// Where the session stands, in words.

@@ -1,6 +1,8 @@
 //! Breakpoints. They belong to the timeline: an event matches or does not, whichever way the
 //! session comes to it.
 
+use super::interest::Interest;
+use super::search::{Ended, Pace, Question, Search};
 use super::{EvalError, Outcome, Session, eval, queue_of};
 use crate::diag::Diagnostic;
 use crate::engine::command::Loc;
@@ -10,6 +12,7 @@ use crate::engine::ring::{Event, EventKind, Machine};
 use crate::limits::MAX_STOPS;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Dir, reg};
+use std::ops::ControlFlow;
 
 /// A breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub struct Stop {
     /// How often the session stopped at it.
     pub hits: u64,
     /// Hits up to this event are passed over.
-    skip_to: u64,
+    pub(super) skip_to: u64,
 }
 
 impl Stop {
@@ -215,10 +218,16 @@ impl Session {
     /// fewer.
     fn nth_hit(&mut self, stop: &Stop, n: u64) -> Result<u64, Diagnostic> {
         let mut m = self.timeline.start().clone();
-        let mut left = n;
-        while left > 0 {
-            let Some(step) = self.timeline.step(&mut m) else { return Ok(u64::MAX) };
-            left -= u64::from(self.matches(stop, &m, &step.event)?);
+        let interest = Interest::of_stop(self, stop);
+        let watch = &mut |_| ControlFlow::Continue(());
+        let ask: Question<'_, ()> = &mut |s, _, m, e| Ok(s.matches(stop, m, e)?.then_some(()));
+        let mut search = Search { interest: &interest, ask, pace: Pace::new(watch, 0) };
+        for _ in 0..n {
+            match self.first_hit(&mut m, u64::MAX, &mut search) {
+                Ok(Some(_)) => {}
+                Err(Ended::Failed(d)) => return Err(d),
+                Ok(None) | Err(Ended::Cancelled(_)) => return Ok(u64::MAX),
+            }
         }
         Ok(m.n)
     }
