@@ -43,52 +43,17 @@ impl Session {
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
-        let interest = Interest::of_verb(self, command);
         match command {
             Command::Step { count, unit: Unit::Event, who: Who::Any, back } => {
-                let here = self.machine.n;
-                let to = if *back {
-                    here.saturating_sub((*count).max(1))
-                } else {
-                    here.saturating_add(*count)
-                };
-                self.pass_to(to, *back, watch)
+                self.by_events(*count, *back, watch)
             }
-            Command::Step { count, unit, who, back } => {
-                let (unit, who) = (*unit, *who);
-                self.go(*count, *back, watch, &interest, &mut |s, prior, m, e| {
-                    Ok(is_unit(s, prior, m, e, unit) && acts(e, who))
-                })
+            Command::Step { count, back, .. } | Command::Next { count, back } => {
+                self.go(*count, *back, watch, command)
             }
-            Command::Next { count, back } => {
-                self.go(*count, *back, watch, &interest, &mut |s, prior, m, e| {
-                    Ok(is_unit(s, prior, m, e, Unit::Phase))
-                })
-            }
-            Command::Finish { back } => {
-                self.go(1, *back, watch, &interest, &mut |s, prior, m, e| {
-                    Ok(is_unit(s, prior, m, e, Unit::Batch))
-                })
-            }
-            Command::Doorbell { queue, back } => {
-                let id = match queue {
-                    Some(q) => {
-                        Some(super::queue_of(self, q).map_err(super::EvalError::into_diagnostic)?)
-                    }
-                    None => None,
-                };
-                self.go(1, *back, watch, &interest, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
-            }
-            Command::Until { expr, back } => {
-                self.go(1, *back, watch, &interest, &mut |s, _, m, _| match eval(s, m, expr) {
-                    Ok(v) => Ok(v != 0),
-                    Err(e) if e.is_for_now() => Ok(false),
-                    Err(e) => Err(e.into_diagnostic()),
-                })
-            }
-            Command::Continue { back } => {
-                self.go(1, *back, watch, &interest, &mut |_, _, _, _| Ok(false))
-            }
+            Command::Finish { back }
+            | Command::Doorbell { back, .. }
+            | Command::Until { back, .. }
+            | Command::Continue { back } => self.go(1, *back, watch, command),
             Command::Goto(Goto::Event(expr)) => {
                 let n = self.value(expr)?;
                 Ok(self.goto(n, watch))
@@ -105,6 +70,36 @@ impl Session {
             },
             _ => Ok(self.goto(0, watch)),
         }
+    }
+
+    /// Whether a verb that moves would count an event, stops left aside. Verbs that name an event
+    /// count none.
+    ///
+    /// # Errors
+    /// The verb's queue or expression stands for nothing (S005), or has no value (S006).
+    pub fn counts_event(
+        &self,
+        command: &Command,
+        prior: Prior,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<bool, Diagnostic> {
+        let unit = |unit| is_unit(self, prior, m, e, unit);
+        Ok(match command {
+            Command::Step { unit: u, who, .. } => unit(*u) && acts(e, *who),
+            Command::Next { .. } => unit(Unit::Phase),
+            Command::Finish { .. } => unit(Unit::Batch),
+            Command::Doorbell { queue, .. } => {
+                let id = queue.as_ref().map(|q| super::queue_of(self, q)).transpose();
+                is_doorbell(m, e, id.map_err(super::EvalError::into_diagnostic)?)
+            }
+            Command::Until { expr, .. } => match eval(self, m, expr) {
+                Ok(v) => v != 0,
+                Err(e) if e.is_for_now() => false,
+                Err(e) => return Err(e.into_diagnostic()),
+            },
+            _ => false,
+        })
     }
 
     /// To event `n`, or to the end where there are fewer.
@@ -127,29 +122,51 @@ impl Session {
         String::new()
     }
 
-    /// To event `n`, where no stop says otherwise on the way.
-    fn pass_to(&mut self, n: u64, back: bool, watch: Watch<'_>) -> Result<String, Diagnostic> {
-        if n == self.machine.n && !back {
+    /// By `count` events, where no stop says otherwise on the way.
+    fn by_events(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+    ) -> Result<String, Diagnostic> {
+        let here = self.machine.n;
+        let to = match back {
+            false => here.saturating_add(count),
+            true => here.saturating_sub(count.max(1)),
+        };
+        if to == here && !back {
             return Ok(String::new());
         }
-        let at = Interest::Event(n);
-        let halt = self.go(1, back, watch, &at, &mut |_, _, _, e| Ok(e.n == n))?;
-        Ok(halt)
+        self.seek(1, back, watch, Interest::Event(to), &mut |_, _, _, e| Ok(e.n == to))
     }
 
-    /// Moves until the question is answered yes `count` times or a stop is hit.
+    /// Until the verb counted `count` events or a stop is hit.
     fn go(
         &mut self,
         count: u64,
         back: bool,
         watch: Watch<'_>,
-        interest: &Interest,
-        ask: YesNo<'_>,
+        verb: &Command,
     ) -> Result<String, Diagnostic> {
         if count == 0 && !back {
             return Ok(String::new());
         }
-        let interest = Interest::Any(vec![interest.clone(), Interest::of_stops(self)]);
+        let interest = Interest::of_verb(self, verb);
+        self.seek(count, back, watch, interest, &mut |s, prior, m, e| {
+            s.counts_event(verb, prior, m, e)
+        })
+    }
+
+    /// Moves until the question is answered yes `count` times or a stop is hit.
+    fn seek(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+        interest: Interest,
+        ask: YesNo<'_>,
+    ) -> Result<String, Diagnostic> {
+        let interest = Interest::Any(vec![interest, Interest::of_stops(self)]);
         // What it is: a stop and why, or what was asked for.
         let ask: Question<'_, Option<String>> = &mut |s, prior, m, e| {
             if let Some(why) = s.stop_at(m, e)? {

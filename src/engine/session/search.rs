@@ -23,7 +23,8 @@ pub struct Prior {
 }
 
 impl Prior {
-    fn of(m: &Machine) -> Prior {
+    /// Of this state.
+    pub fn of(m: &Machine) -> Prior {
         Prior { phase: m.phase(), timeouts: m.timeouts() }
     }
 }

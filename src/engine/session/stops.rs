@@ -151,7 +151,10 @@ impl Session {
     }
 
     /// Why the session stops at this event, if a stop says so.
-    pub(super) fn stop_at(&self, m: &Machine, e: &Event) -> Result<Option<String>, Diagnostic> {
+    ///
+    /// # Errors
+    /// A stop's condition stands for nothing (S005) or has no value (S006).
+    pub fn stop_at(&self, m: &Machine, e: &Event) -> Result<Option<String>, Diagnostic> {
         for stop in &self.stops {
             if !stop.enabled || e.n <= stop.skip_to || !self.matches(stop, m, e)? {
                 continue;

@@ -11,6 +11,8 @@ use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
+pub(crate) mod twin;
+
 fn program(size: u64, ops: Vec<HostOp>) -> Program {
     fixture::program(true, size, ops)
 }
@@ -74,56 +76,19 @@ fn record(p: &Program) -> (Vec<u64>, Vec<Event>) {
     (digests, events)
 }
 
-fn verbs(back: bool) -> Vec<Command> {
-    let mut v: Vec<Command> = Unit::ALL
-        .into_iter()
-        .map(|unit| Command::Step { count: 1, unit, who: Who::Any, back })
-        .collect();
-    v.push(Command::Step { count: 1, unit: Unit::Event, who: Who::Host, back });
-    v.push(Command::Step { count: 1, unit: Unit::Event, who: Who::Engine, back });
-    v.push(Command::Next { count: 1, back });
-    v.push(Command::Finish { back });
-    v.push(Command::Doorbell { queue: None, back });
-    let odd =
-        Expr::Binary(BinOp::And, Box::new(Expr::Name("event".into())), Box::new(Expr::Num(1)));
-    v.push(Command::Until { expr: odd, back });
-    v.push(Command::Continue { back });
-    v
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// For every verb: the stops on the way back are those on the way forward, and the state
-    /// at each is the one that a plain run has there.
+    /// Every verb, there and back and from anywhere, stops exactly where single steps find that
+    /// it has to, in exactly the state that they reach.
     #[test]
-    fn back_is_forward_reversed_for_every_verb(p in random_program(), stop in 0u64..32) {
-        let (digests, _) = record(&p);
-        let last = digests.len() as u64 - 1;
-        let mut s = Session::new(Arc::new(p));
-        let at = Loc::Slots { queue: QueueRef::Selected, dir: Dir::Rx, first: stop, last: stop };
-        s.execute(&Command::Break { loc: at, cond: None, once: false, after: 0 }).unwrap();
-        for (forward, backward) in verbs(false).iter().zip(verbs(true)) {
-            s.execute(&Command::Restart).unwrap();
-            let mut ahead = vec![0];
-            loop {
-                s.execute(forward).unwrap();
-                prop_assert_eq!(s.machine().digest(), digests[s.position() as usize]);
-                if s.position() == *ahead.last().unwrap() {
-                    break;
-                }
-                ahead.push(s.position());
-            }
-            prop_assert_eq!(*ahead.last().unwrap(), last);
-            let mut behind = vec![last];
-            while s.position() > 0 {
-                s.execute(&backward).unwrap();
-                prop_assert_eq!(s.machine().digest(), digests[s.position() as usize]);
-                behind.push(s.position());
-            }
-            behind.reverse();
-            prop_assert_eq!(&behind, &ahead, "{:?}", backward);
-        }
+    fn every_verb_stops_where_single_steps_say(
+        p in random_program(),
+        stops in prop::collection::vec(twin::stop(), 0..3),
+        untils in prop::collection::vec(twin::condition(), 2..5),
+        places in prop::collection::vec(any::<u64>(), 6),
+    ) {
+        twin::check(&p, &stops, &twin::untils(untils), &places);
     }
 
     /// Jumping anywhere gives the state that running there gives.
