@@ -1,5 +1,6 @@
 //! How fast the timeline is on a run of about 10^8 events (`docs/timeline.md`, "Figures").
-//! `cargo bench --bench timeline [EVENTS]` prints one line a measurement; nothing is asserted.
+//! `cargo bench --bench timeline -- [EVENTS] [only=NAME]` prints one line a measurement; nothing
+//! is asserted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use dmadbg::engine::program::{HostOp, Program};
@@ -164,6 +165,13 @@ fn whole(name: &str, p: Program) {
 
 fn main() {
     let events = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(100_000_000);
-    whole("one copy of 64 KiB chunks", one_copy(events));
-    whole("copies of a page, one batch each", small_copies(events));
+    let only = std::env::args().skip(1).find(|a| a.starts_with("only="));
+    for (name, program) in [
+        ("one copy of 64 KiB chunks", one_copy as fn(u64) -> Program),
+        ("copies of a page, one batch each", small_copies),
+    ] {
+        if only.as_ref().is_none_or(|o| name.contains(&o["only=".len()..])) {
+            whole(name, program(events));
+        }
+    }
 }

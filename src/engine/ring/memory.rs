@@ -523,7 +523,7 @@ impl Memory {
     }
 
     fn insert(&mut self, start: u64, e: Extent) {
-        self.weight.changed(start);
+        self.weight.changes(start, &self.map);
         self.digest = self.digest.wrapping_add(Memory::extent_hash(start, &e));
         self.map.insert(start, e);
     }

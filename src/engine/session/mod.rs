@@ -29,7 +29,7 @@ pub use stops::{Stop, loc_text, touches};
 pub use timeline::{Checkpoint, Timeline};
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use super::command::{Command, Expect, Loc};
 use super::program::{Program, QueueId};

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// Runs with leaps of at most the lengths that `lengths` tells, and without, and compares the
 /// states where both stand. Answers how many events the leaps passed over.
-fn twins(p: &Program, mut lengths: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn twins(p: &Program, mut lengths: impl Iterator<Item = u64>) -> u64 {
     let mut fast = Machine::new(p);
     let mut plain = fast.clone();
     let mut leapt = 0;

@@ -2,6 +2,7 @@
 //! that changes make anew, estimated from above (`docs/timeline.md`, "Memory").
 
 use super::{Extent, Memory};
+use imbl::OrdMap;
 
 /// Bytes of an entry in a node that is half full, with its share of the nodes above.
 const ENTRY_BYTES: u64 = 2 * (size_of::<(u64, Extent)>() as u64) + 32;
@@ -10,9 +11,6 @@ const ENTRY_BYTES: u64 = 2 * (size_of::<(u64, Extent)>() as u64) + 32;
 const NODE_BYTES: u64 = 16 * (size_of::<(u64, Extent)>() as u64) + 3 * 384;
 /// Places that changes go on from.
 const PLACES: usize = 8;
-/// Changes so near to each other share their nodes, mostly.
-const NEAR: u64 = 64;
-
 /// Bytes that changes have made anew so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Weight {
@@ -22,11 +20,14 @@ pub(super) struct Weight {
 }
 
 impl Weight {
-    /// An extent was put at `at`.
-    pub fn changed(&mut self, at: u64) {
-        let near = self.places.iter_mut().find(|p| at.wrapping_sub(**p) <= NEAR);
-        match near {
-            Some(p) if *p == at => {}
+    /// An extent is about to be put at `at`.
+    pub fn changes(&mut self, at: u64, map: &OrdMap<u64, Extent>) {
+        if self.places.contains(&at) {
+            return;
+        }
+        // Next to one that was changed: the two share their nodes, mostly.
+        let before = at.checked_sub(1).and_then(|b| map.get_prev(&b)).map(|(s, _)| *s);
+        match self.places.iter_mut().find(|p| Some(**p) == before) {
             Some(p) => {
                 *p = at;
                 self.bytes += ENTRY_BYTES;
