@@ -56,6 +56,16 @@ fn small_copies(events: u64) -> Program {
     p
 }
 
+/// The best of three times from one position: what else the machine does is left aside.
+fn best(s: &mut Session, from: &str, line: &str) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        run(s, from);
+        best = best.min(run(s, line));
+    }
+    best
+}
+
 fn run(s: &mut Session, line: &str) -> f64 {
     let command = parse_command(line).unwrap().unwrap();
     let begin = Instant::now();
@@ -86,7 +96,8 @@ fn whole(name: &str, p: Program) {
     let jumps = 200;
     for _ in 0..jumps {
         at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let t = run(&mut s, &format!("goto {}", (at >> 20) % end));
+        let n = (at >> 20) % end;
+        let t = best(&mut s, &format!("goto {}", end - n), &format!("goto {n}"));
         worst = worst.max(t);
         sum += t;
     }
@@ -103,9 +114,8 @@ fn whole(name: &str, p: Program) {
     ] {
         let (mut worst, mut moved) = (0.0f64, 0);
         for k in 1..=20u64 {
-            run(&mut s, &format!("goto {}", end / 21 * k));
-            let from = s.position();
-            worst = worst.max(run(&mut s, verb));
+            let from = end / 21 * k;
+            worst = worst.max(best(&mut s, &format!("goto {from}"), verb));
             moved += from - s.position();
         }
         show(
@@ -123,8 +133,7 @@ fn whole(name: &str, p: Program) {
     ] {
         run(&mut s, "delete");
         run(&mut s, &stop);
-        run(&mut s, "goto end");
-        let t = run(&mut s, "reverse-continue");
+        let t = best(&mut s, "goto end", "reverse-continue");
         show(&format!("  reverse-continue to {what}"), t, &format!("event {}", s.position()));
     }
     for cond in [
@@ -141,8 +150,7 @@ fn whole(name: &str, p: Program) {
         "marker == 5",
     ] {
         run(&mut s, "delete");
-        run(&mut s, "goto end");
-        let t = run(&mut s, &format!("reverse-until {cond}"));
+        let t = best(&mut s, "goto end", &format!("reverse-until {cond}"));
         let passed = end - s.position();
         show(
             &format!("  reverse-until {cond}"),
@@ -150,8 +158,7 @@ fn whole(name: &str, p: Program) {
             &format!("event {}, {}", s.position(), rate(passed, t)),
         );
         run(&mut s, &format!("break tx[5] if {cond}"));
-        run(&mut s, "goto end");
-        let t = run(&mut s, "reverse-continue");
+        let t = best(&mut s, "goto end", "reverse-continue");
         let passed = end - s.position();
         show(
             &format!("  reverse-continue, break tx[5] if {cond}"),

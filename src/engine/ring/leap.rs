@@ -40,9 +40,9 @@ pub struct Leap {
     pub batches: (u64, u64),
     /// It may have made four bytes visible, as a marker is.
     pub words: bool,
-    /// What it read lies in these: data, then the slots of either ring.
-    pub reads: [Stretch; 3],
-    /// What it wrote lies in these: data, or the slots of either ring.
+    /// What it read lies in these: data, of pairs of two lengths, then the slots of either ring.
+    pub reads: [Stretch; 4],
+    /// What it wrote lies in these: data, of pairs of two lengths, or the slots of either ring.
     pub writes: [Stretch; 2],
     /// Where free slots of a queue went down: from how many to how few.
     pub free: Option<(QueueId, (u64, u64))>,
@@ -53,9 +53,11 @@ pub struct Leap {
 /// What some pairs in a row touched.
 struct Pairs {
     count: u64,
-    /// Source, both rings, destination.
-    touched: [Stretch; 4],
-    words: bool,
+    /// Bytes of each.
+    len: u64,
+    source: Stretch,
+    rings: [Stretch; 2],
+    written: Stretch,
 }
 
 fn hull(a: Stretch, b: Stretch) -> Stretch {
@@ -148,14 +150,19 @@ impl Machine {
         };
         let id = self.queues[i].id();
         let (mut done, mut cost, mut words) = (0, 0, false);
-        let mut touched = [(0, 0); 4];
+        let (mut reads, mut writes) = ([(0, 0); 4], [(0, 0); 2]);
+        let mut length = None;
         let first = self.batch_at(id, self.queues[i].hw(Dir::Tx).fetched);
         while done < most && self.starts_pair(i) {
             let Some(pairs) = self.some_pairs(p, i, most - done) else { break };
             done += pairs.count;
             cost += 1;
-            words |= pairs.words;
-            for (all, more) in touched.iter_mut().zip(pairs.touched) {
+            words |= pairs.len == 4;
+            // A marker lies far from data.
+            let k = usize::from(pairs.len != *length.get_or_insert(pairs.len));
+            reads[k] = hull(reads[k], pairs.source);
+            writes[k] = hull(writes[k], pairs.written);
+            for (all, more) in reads[2..].iter_mut().zip(pairs.rings) {
                 *all = hull(*all, more);
             }
         }
@@ -178,14 +185,13 @@ impl Machine {
         let agent = Agent::Engine(id);
         let batch = self.batch_of(agent, &kind);
         self.last = Some(Event { n: self.n, t_ns: self.now_ns, agent, batch, kind });
-        let [data, tx, rx, written] = touched;
         Some(Leap {
             work: LeapWork::Pairs,
             queue: i,
             batches: (first.min(batch), first.max(batch)),
             words,
-            reads: [data, tx, rx],
-            writes: [written, (0, 0)],
+            reads,
+            writes,
             free: None,
             cost,
         })
@@ -290,13 +296,13 @@ impl Machine {
         q.hw_mut(Dir::Tx).visible = retired + count;
         q.packet = Packet::default();
         let stretch = |at: u64, len| (at, at.saturating_add(len));
-        let touched = [
-            stretch(src, source),
-            stretch(tx_at, count * bytes),
-            stretch(rx_at, count * bytes),
-            stretch(dst, count * len),
-        ];
-        Some(Pairs { count, touched, words: len == 4 })
+        Some(Pairs {
+            count,
+            len,
+            source: stretch(src, source),
+            rings: [stretch(tx_at, count * bytes), stretch(rx_at, count * bytes)],
+            written: stretch(dst, count * len),
+        })
     }
 
     /// Chunks of a copy, but for the last of a batch: all but the newest event at once, that one
@@ -367,7 +373,7 @@ impl Machine {
             queue: i,
             batches: (batch, batch),
             words: false,
-            reads: [(0, 0); 3],
+            reads: [(0, 0); 4],
             writes: at.map(end),
             free: Some((queue, (least(self), most))),
             cost: 3,

@@ -246,16 +246,19 @@ impl Session {
             // The stretch that ends at `end` begins at the checkpoint before.
             let before = self.timeline.newest_until(end - 1);
             let start = before.as_ref().map_or(self.timeline.start(), |c| &c.machine);
-            let after = self.timeline.next_after(start.n);
-            let may = after.is_none_or(|c| {
+            let may = self.timeline.next_after(start.n).is_none_or(|c| {
                 let look = Look { session: self, start, end: &c.machine, span: &c.span };
                 search.interest.may(look)
             });
-            let start = start.clone();
             let next = start.n;
-            self.worked(search, &start, 1)?;
-            if may && self.stretch_back(start, end, search, sink)?.is_break() {
-                return Ok(());
+            if may {
+                let start = start.clone();
+                if self.stretch_back(start, end, search, sink)?.is_break() {
+                    return Ok(());
+                }
+            }
+            if search.pace.worked(next, 1).is_break() {
+                return Err(Ended::Cancelled(Box::new(self.machine.clone())));
             }
             end = next;
         }

@@ -216,7 +216,7 @@ impl Timeline {
 
     /// The newest known state not after event `n`, `near` included.
     pub fn base(&self, n: u64, near: &Machine) -> Machine {
-        let kept = self.checkpoints.range(..=n).next_back();
+        let kept = self.checkpoints.get_prev(&n);
         let kept = kept.map_or(&self.start, |(_, c)| &c.machine);
         if near.n <= n && near.n > kept.n { near.clone() } else { kept.clone() }
     }
@@ -267,12 +267,12 @@ impl Timeline {
     /// The first checkpoint after event `n`: its span tells of the events up to it, and of some
     /// before `n`.
     pub fn next_after(&self, n: u64) -> Option<Arc<Checkpoint>> {
-        self.checkpoints.range(n.checked_add(1)?..).next().map(|(_, c)| c.clone())
+        self.checkpoints.get_next(&n.checked_add(1)?).map(|(_, c)| c.clone())
     }
 
     /// The newest checkpoint not after event `n`.
     pub fn newest_until(&self, n: u64) -> Option<Arc<Checkpoint>> {
-        self.checkpoints.range(..=n).next_back().map(|(_, c)| c.clone())
+        self.checkpoints.get_prev(&n).map(|(_, c)| c.clone())
     }
 }
 

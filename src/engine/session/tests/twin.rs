@@ -67,6 +67,9 @@ fn goto(s: &mut Session, n: u64) {
 /// length), on a session with these stops.
 pub fn check(p: &Program, stops: &[Command], more: &[Command], places: &[u64]) {
     let mut fresh = Session::new(Arc::new(p.clone()));
+    if !fresh.can_step() {
+        return;
+    }
     for stop in stops {
         // A condition that has an error here is refused.
         let _ = fresh.execute(stop);
