@@ -55,6 +55,17 @@ struct Front {
     span: Span,
 }
 
+/// What the checkpoints of a timeline are held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// How many there may be.
+    pub checkpoints: usize,
+    /// Bytes that they may hold together.
+    pub bytes: u64,
+    /// Work between two of them at first, in plain steps.
+    pub distance: u64,
+}
+
 /// The run of one program.
 #[derive(Debug, Clone)]
 pub struct Timeline {
@@ -63,6 +74,7 @@ pub struct Timeline {
     checkpoints: OrdMap<u64, Arc<Checkpoint>>,
     /// Bytes that they hold.
     bytes: u64,
+    bound: Bound,
     /// Work between two of them.
     distance: u64,
     front: Front,
@@ -72,13 +84,24 @@ pub struct Timeline {
 impl Timeline {
     /// The line of a program, nothing of it run yet.
     pub fn new(program: Arc<Program>) -> Timeline {
+        let bound = Bound {
+            checkpoints: MAX_CHECKPOINTS,
+            bytes: MAX_CHECKPOINT_BYTES,
+            distance: CHECKPOINT_WORK,
+        };
+        Timeline::bounded(program, bound)
+    }
+
+    /// The same with bounds of one's own.
+    pub fn bounded(program: Arc<Program>, bound: Bound) -> Timeline {
         let start = Machine::new(&program);
         Timeline {
             program,
             start,
             checkpoints: OrdMap::new(),
             bytes: 0,
-            distance: CHECKPOINT_WORK,
+            bound,
+            distance: bound.distance.max(1),
             front: Front::default(),
             end: None,
         }
@@ -97,6 +120,11 @@ impl Timeline {
     /// The number of the last event, once a run came there.
     pub fn end(&self) -> Option<u64> {
         self.end
+    }
+
+    /// What its checkpoints are held to.
+    pub fn bound(&self) -> Bound {
+        self.bound
     }
 
     /// Bytes that the checkpoints hold, by an estimate from above.
@@ -167,7 +195,7 @@ impl Timeline {
         let (work, since) = (self.front.work, std::mem::take(&mut self.front.since));
         let machine = m.clone();
         self.keep(Checkpoint { machine, span, work, since });
-        while self.checkpoints.len() > MAX_CHECKPOINTS || self.bytes > MAX_CHECKPOINT_BYTES {
+        while self.checkpoints.len() > self.bound.checkpoints || self.bytes > self.bound.bytes {
             if self.checkpoints.is_empty() {
                 break;
             }
