@@ -88,7 +88,13 @@ fn whole(name: &str, p: Program) {
     let t = run(&mut s, "goto end");
     let end = s.position();
     show("  goto end, the first time", t, &rate(end, t));
-    println!("  {end} events; memory grew by {} MiB", resident_mib() - before);
+    let line = s.timeline();
+    println!(
+        "  {end} events; memory grew by {} MiB; {} checkpoints, said to hold {} MiB",
+        resident_mib() - before,
+        line.checkpoints(),
+        line.bytes() >> 20
+    );
 
     let mut worst: f64 = 0.0;
     let mut sum = 0.0;

@@ -89,7 +89,7 @@ pub const CHECKPOINT_WORK: u64 = 64;
 /// Work between two looks at whether a run is to be cancelled, in plain steps.
 pub const REPORT_WORK: u64 = 1 << 13;
 /// Events of a stretch that a search backwards looks at one by one before it divides it.
-pub const SEARCH_LEAF_EVENTS: u64 = 2048;
+pub const SEARCH_LEAF_EVENTS: u64 = 512;
 /// Parts into which it divides a longer one.
 pub const SEARCH_PARTS: u64 = 16;
 /// Descriptors of one direction that one block of transfers may come to.

@@ -439,9 +439,32 @@ impl Memory {
     fn put_source(&mut self, addr: u64, len: u64, source: Source) {
         let end = addr.saturating_add(len);
         if end > addr {
+            let e = Extent { len: end - addr, source };
+            if self.replaces(addr, &e) {
+                return self.insert_over(addr, e);
+            }
             self.clear(addr, end);
-            self.put(addr, Extent { len: end - addr, source });
+            self.put(addr, e);
             self.join_next(end);
+        }
+    }
+
+    /// Whether an extent takes the place of one just as long, and of nothing else: a descriptor
+    /// or a marker word that is written again.
+    fn replaces(&self, addr: u64, e: &Extent) -> bool {
+        let end = addr.saturating_add(e.len);
+        self.map.get(&addr).is_some_and(|old| old.len == e.len)
+            && self.before(addr).is_none_or(|(s, before)| {
+                s.saturating_add(before.len) != addr || before.join(e).is_none()
+            })
+            && self.map.get(&end).is_none_or(|next| e.join(next).is_none())
+    }
+
+    fn insert_over(&mut self, addr: u64, e: Extent) {
+        self.weight.changes(addr, &self.map);
+        self.digest = self.digest.wrapping_add(Memory::extent_hash(addr, &e));
+        if let Some(old) = self.map.insert(addr, e) {
+            self.digest = self.digest.wrapping_sub(Memory::extent_hash(addr, &old));
         }
     }
 

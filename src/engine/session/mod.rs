@@ -26,7 +26,7 @@ pub use passes::{SeqAt, counts};
 pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
 pub use span::{Bounds, Happened, Span, Touched};
 pub use stops::{Stop, loc_text, touches};
-pub use timeline::{Checkpoint, Timeline};
+pub use timeline::{Bound, Checkpoint, Timeline};
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -127,6 +127,11 @@ impl Session {
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         self.timeline.program()
+    }
+
+    /// The line of events.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
     /// The state at the position.

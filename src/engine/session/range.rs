@@ -8,8 +8,8 @@ use super::queue_of;
 use super::span::{Bounds, Happened};
 use crate::engine::expr::{BinOp, Expr, QueueRef, UnOp};
 use crate::engine::program::QueueId;
-use crate::engine::ring::Machine;
 use crate::engine::ring::queue::{HwRing, Queue};
+use crate::engine::ring::{Machine, Ret};
 use crate::limits::MAX_EXPR_DEPTH;
 use crate::udma::{DESC_BYTES, Dir};
 
@@ -144,14 +144,31 @@ impl<'a> Over<'a> {
             "batch" => span.batches.map_or(Value::Unsure, |(a, b)| Value::Of(a, b)),
             "phase" if span.one_leap && start.phase() == end.phase() => self.still(e),
             "phase" => Value::Of(0, 5),
-            "ret" if self.happened(Happened::RETURN) || !end.seqs.is_empty() => Value::Unsure,
-            "ret" => self.still(e),
+            "ret" if !end.seqs.is_empty() => Value::Unsure,
+            // A call that hit an assertion has no value.
+            "ret" => match (self.code(start), self.code(end), span.rets) {
+                (None, None, None) => Value::None,
+                (a, b, between) => {
+                    let all = [a.map(|c| (c, c)), b.map(|c| (c, c)), between];
+                    let least = all.iter().flatten().map(|b| b.0).min();
+                    let most = all.iter().flatten().map(|b| b.1).max();
+                    Value::Of(least.unwrap_or(0), most.unwrap_or(u64::MAX))
+                }
+            },
             "end" => self.still(e),
             "marker" => match session.selected() {
                 Some(id) => self.marker(e, id),
                 None => Value::Unsure,
             },
             _ => Value::Unsure,
+        }
+    }
+
+    /// What the last call returned before this state.
+    fn code(&self, m: &Machine) -> Option<u64> {
+        match m.cpu().last_ret {
+            Some(Ret::Code(c)) => Some(c as u64),
+            _ => None,
         }
     }
 

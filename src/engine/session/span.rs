@@ -5,7 +5,7 @@
 use crate::engine::program::QueueId;
 use crate::engine::ring::leap::Stretch;
 use crate::engine::ring::queue::ix;
-use crate::engine::ring::{Agent, Event, EventKind, Leap, LeapWork, Machine};
+use crate::engine::ring::{Agent, Event, EventKind, Leap, LeapWork, Machine, Ret};
 use crate::udma::{DESC_BYTES, Dir, reg};
 
 bitflags::bitflags! {
@@ -28,14 +28,12 @@ bitflags::bitflags! {
         const BELL = 1 << 6;
         /// Completions were acknowledged.
         const ACK = 1 << 7;
-        /// A call returned.
-        const RETURN = 1 << 8;
         /// A marker was seeded or a wait for one began.
-        const MARKER = 1 << 9;
+        const MARKER = 1 << 8;
         /// An event about a slot that cursors do not tell of.
-        const ODD_SLOT = 1 << 10;
+        const ODD_SLOT = 1 << 9;
         /// Cursors may have been set anew, or something changed that nothing else tells of.
-        const ODD = 1 << 11;
+        const ODD = 1 << 10;
     }
 }
 
@@ -100,6 +98,8 @@ pub struct Span {
     pub reads: Touched,
     /// Bytes that were written.
     pub writes: Touched,
+    /// What calls returned.
+    pub rets: Option<Bounds>,
     /// Free slots in between, by queue, Tx then Rx.
     free: Vec<(QueueId, [Bounds; 2])>,
     /// There were more queues than are told apart.
@@ -184,7 +184,9 @@ impl Span {
             EventKind::Visible { len: 4, .. } => self.happened |= Happened::WORD,
             EventKind::Fault { .. } => self.happened |= Happened::FAULT | Happened::ODD_SLOT,
             EventKind::Stall { .. } => self.happened |= Happened::ODD_SLOT,
-            EventKind::CallReturn { .. } => self.happened |= Happened::RETURN,
+            EventKind::CallReturn { ret: Ret::Code(code), .. } => {
+                widen(&mut self.rets, (code as u64, code as u64));
+            }
             EventKind::MarkerWrite { .. } | EventKind::WaitBudget { .. } => {
                 self.happened |= Happened::MARKER;
             }
@@ -231,6 +233,9 @@ impl Span {
         self.happened |= next.happened;
         if let Some(b) = next.batches {
             widen(&mut self.batches, b);
+        }
+        if let Some(b) = next.rets {
+            widen(&mut self.rets, b);
         }
         for at in &next.reads.0 {
             self.reads.add(*at);

@@ -39,7 +39,7 @@ fn samples() -> Vec<(String, Program)> {
     all
 }
 
-/// Three random rounds of stops and conditions on a program.
+/// Rounds of random stops and conditions on a program.
 fn rounds(p: &Program, count: usize) {
     let mut runner = TestRunner::deterministic();
     let any = (
@@ -58,10 +58,8 @@ fn every_sample_is_leapt_through_and_searched_as_by_single_steps() {
     let mut leapt = 0;
     for (_, p) in samples() {
         leapt += twins(&p, std::iter::empty());
-        for k in [1, 7, 64] {
-            twins(&p, (1..).map(|n| n * k % 61));
-        }
-        rounds(&p, 3);
+        twins(&p, (1..).map(|n| n * 7 % 61));
+        rounds(&p, 1);
     }
     assert!(leapt > 500, "{leapt}");
 }

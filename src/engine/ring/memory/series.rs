@@ -7,10 +7,6 @@ use crate::udma::{DESC_BYTES, Desc};
 
 const BYTES: u64 = DESC_BYTES as u64;
 
-/// Descriptors that are written one by one before the rest may be: whatever lay before them,
-/// three in a row end in an extent that goes on with their step.
-const ONE_BY_ONE: u64 = 3;
-
 /// Descriptor `n` of a series.
 fn nth(first: &Desc, step: u64, n: u64) -> Desc {
     Desc { ptr: first.ptr.wrapping_add(step.wrapping_mul(n)), ..*first }
@@ -113,14 +109,24 @@ impl Memory {
 
     /// Stores descriptors one after the other from `addr` on.
     pub fn write_row(&mut self, addr: u64, row: Row) {
-        let at = |n: u64| addr.wrapping_add(n * BYTES);
-        for n in 0..row.count.min(ONE_BY_ONE) {
-            self.write(at(n), &row.desc(n).to_bytes());
+        for n in 0..row.count {
+            let at = addr.wrapping_add(n * BYTES);
+            if self.goes_on(at, &row, n) {
+                let rest = Source::Descs(row.desc(n), row.step, 0);
+                return self.put_source(at, (row.count - n) * BYTES, rest);
+            }
+            self.write(at, &row.desc(n).to_bytes());
         }
-        if row.count > ONE_BY_ONE {
-            let rest = Source::Descs(row.desc(ONE_BY_ONE), row.step, 0);
-            self.put_source(at(ONE_BY_ONE), (row.count - ONE_BY_ONE) * BYTES, rest);
-        }
+    }
+
+    /// Whether a series ends at `at` that the n-th of a row goes on, and so all after it.
+    fn goes_on(&self, at: u64, row: &Row, n: u64) -> bool {
+        let next = Extent { len: BYTES, source: Source::Descs(row.desc(n), row.step, 0) };
+        self.before(at).is_some_and(|(s, before)| {
+            s.saturating_add(before.len) == at
+                && matches!(before.source, Source::Descs(_, step, _) if step == row.step)
+                && before.join(&next).is_some()
+        })
     }
 
     /// The extent that holds `addr`, where moving pieces of it is as moving all of it.
