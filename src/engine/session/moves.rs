@@ -208,7 +208,7 @@ impl Session {
                     self.machine = *at;
                     return Ok("cancelled".to_owned());
                 }
-                Err(Ended::Failed(d)) => return Err(d),
+                Err(Ended::Failed(d)) => return Err(*d),
             }
         }
     }
@@ -231,7 +231,7 @@ impl Session {
             ControlFlow::Continue(())
         });
         match (ended, found) {
-            (Err(Ended::Failed(d)), _) => Err(d),
+            (Err(Ended::Failed(d)), _) => Err(*d),
             (Err(Ended::Cancelled(_)), _) => Ok("cancelled".to_owned()),
             (Ok(_), Some(hit)) => Ok(self.arrive(hit)),
             (Ok(_), None) => {

@@ -40,12 +40,12 @@ pub enum Ended {
     /// It was cancelled, in this state.
     Cancelled(Box<Machine>),
     /// The question could not be answered.
-    Failed(Diagnostic),
+    Failed(Box<Diagnostic>),
 }
 
 impl From<Diagnostic> for Ended {
     fn from(d: Diagnostic) -> Ended {
-        Ended::Failed(d)
+        Ended::Failed(Box::new(d))
     }
 }
 

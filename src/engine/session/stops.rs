@@ -228,7 +228,7 @@ impl Session {
         for _ in 0..n {
             match self.first_hit(&mut m, u64::MAX, &mut search) {
                 Ok(Some(_)) => {}
-                Err(Ended::Failed(d)) => return Err(d),
+                Err(Ended::Failed(d)) => return Err(*d),
                 Ok(None) | Err(Ended::Cancelled(_)) => return Ok(u64::MAX),
             }
         }

@@ -1,5 +1,7 @@
 //! Extents behave as plain bytes would.
 
+#![allow(clippy::unwrap_used)]
+
 use super::*;
 use crate::engine::program::RegionKind;
 use crate::udma::{Generation, Profile};

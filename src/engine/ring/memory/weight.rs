@@ -10,7 +10,7 @@ const ENTRY_BYTES: u64 = 2 * (size_of::<(u64, Extent)>() as u64) + 32;
 /// sixteen entries, and those above it.
 const NODE_BYTES: u64 = 16 * (size_of::<(u64, Extent)>() as u64) + 3 * 384;
 /// Places that changes go on from.
-const PLACES: usize = 8;
+const PLACES: usize = 16;
 /// Bytes that changes have made anew so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Weight {
