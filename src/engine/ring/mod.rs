@@ -15,6 +15,7 @@ pub mod leap;
 pub mod life;
 pub mod machine;
 pub mod memory;
+mod poll;
 pub mod queue;
 pub mod seq;
 
