@@ -82,7 +82,8 @@ pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
 pub const MAX_STOPS: usize = 10_000;
 /// Checkpoints that a timeline keeps.
 pub const MAX_CHECKPOINTS: usize = 2048;
-/// Bytes that the checkpoints of a timeline hold together, by an estimate from above (512 MiB).
+/// Bytes that the checkpoints of a timeline hold together beyond its newest state, by estimate
+/// (512 MiB).
 pub const MAX_CHECKPOINT_BYTES: u64 = 512 << 20;
 /// Work between two checkpoints at first, in plain steps; it doubles where there are too many.
 pub const CHECKPOINT_WORK: u64 = 64;

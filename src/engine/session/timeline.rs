@@ -72,8 +72,10 @@ pub struct Timeline {
     program: Arc<Program>,
     start: Machine,
     checkpoints: OrdMap<u64, Arc<Checkpoint>>,
-    /// Bytes that they hold.
+    /// Bytes that they and the newest state hold, beyond those of the start.
     bytes: u64,
+    /// Of these, what the newest state holds anyway.
+    newest: u64,
     bound: Bound,
     /// Work between two of them.
     distance: u64,
@@ -100,6 +102,7 @@ impl Timeline {
             start,
             checkpoints: OrdMap::new(),
             bytes: 0,
+            newest: 0,
             bound,
             distance: bound.distance.max(1),
             front: Front::default(),
@@ -127,9 +130,9 @@ impl Timeline {
         self.bound
     }
 
-    /// Bytes that the checkpoints hold, by an estimate from above.
+    /// Bytes that the checkpoints hold and that the newest state does not, by estimate.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes.saturating_sub(self.newest)
     }
 
     /// How many checkpoints there are.
@@ -193,9 +196,10 @@ impl Timeline {
         }
         span.shrink();
         let (work, since) = (self.front.work, std::mem::take(&mut self.front.since));
+        self.newest = m.memory.grown_since(&self.start.memory);
         let machine = m.clone();
         self.keep(Checkpoint { machine, span, work, since });
-        while self.checkpoints.len() > self.bound.checkpoints || self.bytes > self.bound.bytes {
+        while self.checkpoints.len() > self.bound.checkpoints || self.bytes() > self.bound.bytes {
             if self.checkpoints.is_empty() {
                 break;
             }

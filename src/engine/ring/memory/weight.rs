@@ -26,10 +26,14 @@ impl Weight {
             return;
         }
         // Next to one that was changed: the two share their nodes, mostly.
-        let before = at.checked_sub(1).and_then(|b| map.get_prev(&b)).map(|(s, _)| *s);
-        match self.places.iter_mut().find(|p| Some(**p) == before) {
-            Some(p) => {
-                *p = at;
+        let key = |found: Option<(&u64, &Extent)>| found.map(|(s, _)| *s);
+        let before = at.checked_sub(1).and_then(|b| key(map.get_prev(&b)));
+        let at_place = |key: Option<u64>| self.places.iter().position(|p| Some(*p) == key);
+        let near = at_place(before)
+            .or_else(|| at_place(at.checked_add(1).and_then(|n| key(map.get_next(&n)))));
+        match near {
+            Some(k) => {
+                self.places[k] = at;
                 self.bytes += ENTRY_BYTES;
             }
             None => {
@@ -42,6 +46,11 @@ impl Weight {
 }
 
 impl Memory {
+    /// Bytes by which this state of memory is larger than the state `before`.
+    pub fn grown_since(&self, before: &Memory) -> u64 {
+        (self.extents() as u64).saturating_sub(before.extents() as u64) * ENTRY_BYTES
+    }
+
     /// Bytes that a copy of this state of memory holds and that the state `before`, from which it
     /// came, does not: an estimate from above.
     pub fn weight_since(&self, before: &Memory) -> u64 {
