@@ -74,6 +74,11 @@ impl Touched {
         }
     }
 
+    /// The stretches, in order of address.
+    pub fn list(&self) -> &[Stretch] {
+        &self.0
+    }
+
     /// Whether a byte of `at.0` to before `at.1` may be among them.
     pub fn meets(&self, at: Stretch) -> bool {
         self.0.iter().any(|s| s.0 < at.1 && at.0 < s.1)

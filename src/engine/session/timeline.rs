@@ -34,14 +34,16 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Bytes that it holds and that the one before does not: an estimate from above.
+    /// Bytes that it and the one before hold but for what they share: an estimate from above.
+    /// What memory became larger by is not among them: the newest state holds that anyway.
     fn bytes(&self, before: &Machine) -> u64 {
         let m = &self.machine;
         let own = size_of::<Checkpoint>()
             + size_of::<Queue>() * m.queues.len()
             + size_of::<Sequencer>() * m.seqs.len();
         let at_work = ((m.queues.len() + m.seqs.len()) as u64 + 1).min(self.since);
-        let memory = m.memory.weight_since(&before.memory);
+        let writes = (!self.span.happened.contains(Happened::ODD)).then(|| self.span.writes.list());
+        let memory = before.memory.replaced_by(&m.memory, writes);
         own as u64 + self.span.bytes() + memory + at_work * LISTS_BYTES
     }
 }
@@ -72,10 +74,8 @@ pub struct Timeline {
     program: Arc<Program>,
     start: Machine,
     checkpoints: OrdMap<u64, Arc<Checkpoint>>,
-    /// Bytes that they and the newest state hold, beyond those of the start.
+    /// Bytes that they hold beyond the newest state.
     bytes: u64,
-    /// Of these, what the newest state holds anyway.
-    newest: u64,
     bound: Bound,
     /// Work between two of them.
     distance: u64,
@@ -102,7 +102,6 @@ impl Timeline {
             start,
             checkpoints: OrdMap::new(),
             bytes: 0,
-            newest: 0,
             bound,
             distance: bound.distance.max(1),
             front: Front::default(),
@@ -132,7 +131,7 @@ impl Timeline {
 
     /// Bytes that the checkpoints hold and that the newest state does not, by estimate.
     pub fn bytes(&self) -> u64 {
-        self.bytes.saturating_sub(self.newest)
+        self.bytes
     }
 
     /// How many checkpoints there are.
@@ -196,10 +195,9 @@ impl Timeline {
         }
         span.shrink();
         let (work, since) = (self.front.work, std::mem::take(&mut self.front.since));
-        self.newest = m.memory.grown_since(&self.start.memory);
         let machine = m.clone();
         self.keep(Checkpoint { machine, span, work, since });
-        while self.checkpoints.len() > self.bound.checkpoints || self.bytes() > self.bound.bytes {
+        while self.checkpoints.len() > self.bound.checkpoints || self.bytes > self.bound.bytes {
             if self.checkpoints.is_empty() {
                 break;
             }

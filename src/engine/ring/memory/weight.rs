@@ -46,11 +46,6 @@ impl Weight {
 }
 
 impl Memory {
-    /// Bytes by which this state of memory is larger than the state `before`.
-    pub fn grown_since(&self, before: &Memory) -> u64 {
-        (self.extents() as u64).saturating_sub(before.extents() as u64) * ENTRY_BYTES
-    }
-
     /// Bytes that a copy of this state of memory holds and that the state `before`, from which it
     /// came, does not: an estimate from above.
     pub fn weight_since(&self, before: &Memory) -> u64 {
@@ -58,5 +53,19 @@ impl Memory {
         // The first change at each place copies its nodes once more.
         let first = PLACES as u64 * NODE_BYTES;
         all.min(self.weight.bytes.saturating_sub(before.weight.bytes) + first)
+    }
+
+    /// Bytes of the nodes of this state that are not in `later`, which came from it, where only
+    /// `writes` were written since (anything, where they are not known): an estimate from above.
+    pub fn replaced_by(&self, later: &Memory, writes: Option<&[(u64, u64)]>) -> u64 {
+        let most = later.weight_since(self);
+        let Some(writes) = writes else { return most };
+        let mut bytes = 0;
+        for &(from, to) in writes {
+            let inside = self.map.range(from..to);
+            let count = inside.take((most / ENTRY_BYTES) as usize).count() as u64;
+            bytes += count * ENTRY_BYTES + NODE_BYTES;
+        }
+        bytes.min(most)
     }
 }
