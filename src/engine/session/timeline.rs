@@ -300,6 +300,11 @@ impl Timeline {
         self.checkpoints.get_next(&n.checked_add(1)?).map(|(_, c)| c.clone())
     }
 
+    /// What is known of the events after the newest checkpoint.
+    pub fn newest_span(&self) -> &Span {
+        &self.front.span
+    }
+
     /// The newest checkpoint not after event `n`.
     pub fn newest_until(&self, n: u64) -> Option<Arc<Checkpoint>> {
         self.checkpoints.get_prev(&n).map(|(_, c)| c.clone())
