@@ -251,7 +251,7 @@ impl Session {
     ) -> Result<String, Diagnostic> {
         let mut left = count.max(1);
         let mut found = None;
-        let ended = self.each_back(self.machine.n, search, &mut |hit| {
+        let ended = self.each_back(search, &mut |hit| {
             left -= 1;
             if !hit.answer.is_empty() || left == 0 {
                 found = Some(hit);

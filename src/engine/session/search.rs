@@ -105,34 +105,49 @@ impl<'a> Pace<'a> {
 
 /// How far the next leap may go, by how the ones before fared.
 struct Reach {
+    /// No farther than this.
     events: u64,
+    /// Before this event something may matter: it is approached by halves.
+    matters: u64,
     /// No leap is tried before this event.
     plain_to: u64,
-    failed: u32,
+    /// Leaps taken back in a row, longer ones and shortest ones.
+    long: usize,
+    short: u32,
 }
+
+/// By how many bits the next leap is shorter, after so many that were taken back in a row.
+const SHORTER: [u32; 4] = [1, 3, 6, 12];
 
 impl Reach {
     fn new() -> Reach {
-        Reach { events: u64::MAX, plain_to: 0, failed: 0 }
+        Reach { events: u64::MAX, matters: 0, plain_to: 0, long: 0, short: 0 }
     }
 
     fn end(&self, n: u64) -> u64 {
-        n.saturating_add(self.events)
+        let half = match self.matters.checked_sub(n) {
+            Some(left) if left > 0 => (left / 2).max(PAIR_EVENTS),
+            _ => u64::MAX,
+        };
+        n.saturating_add(self.events.min(half))
     }
 
     fn leapt(&mut self) {
         self.events = self.events.saturating_mul(4);
-        self.failed = 0;
+        (self.long, self.short) = (0, 0);
     }
 
     /// A leap from event `n` passed over `events` of which one may matter.
     fn took_back(&mut self, n: u64, events: u64) {
+        self.matters = n + events;
         if events > PAIR_EVENTS {
-            self.events = (events / 4).max(PAIR_EVENTS);
+            let bits = SHORTER.get(self.long).copied().unwrap_or(12);
+            self.events = (events >> bits).max(PAIR_EVENTS);
+            self.long += 1;
         } else {
             self.events = PAIR_EVENTS;
-            self.plain_to = n + (PAIR_EVENTS << self.failed.min(6));
-            self.failed += 1;
+            self.plain_to = n + (PAIR_EVENTS << self.short.min(6));
+            self.short += 1;
         }
     }
 }
@@ -157,7 +172,7 @@ impl Session {
             return self.first_hit(&mut m, u64::MAX, &mut search);
         }
         let mut found = None;
-        self.each_back(here.n, &mut search, &mut |hit| {
+        self.each_back(&mut search, &mut |hit| {
             found = Some(hit);
             ControlFlow::Break(())
         })?;
@@ -242,13 +257,13 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the hits before event `from` to `sink`, the newest first.
+    /// Gives the hits before the position to `sink`, the newest first.
     pub(super) fn each_back<T>(
         &mut self,
-        from: u64,
         search: &mut Search<'_, T>,
         sink: Sink<'_, T>,
     ) -> Result<(), Ended> {
+        let from = self.machine.n;
         let mut end = from.saturating_sub(1);
         if search.pace.tell(from).is_break() {
             return Err(Ended::Cancelled(Box::new(self.machine.clone())));
@@ -257,10 +272,13 @@ impl Session {
             // The stretch that ends at `end` begins at the checkpoint before.
             let before = self.timeline.newest_until(end - 1);
             let start = before.as_ref().map_or(self.timeline.start(), |c| &c.machine);
-            let may = self.timeline.next_after(start.n).is_none_or(|c| {
-                let look = Look { session: self, start, end: &c.machine, span: &c.span };
-                search.interest.may(look)
-            });
+            let after = self.timeline.next_after(start.n);
+            let (upto, span) = match &after {
+                Some(c) => (&c.machine, &c.span),
+                // Beyond the last checkpoint the position is the end that is known.
+                None => (&self.machine, self.timeline.newest_span()),
+            };
+            let may = search.interest.may(Look { session: self, start, end: upto, span });
             let next = start.n;
             if may {
                 let start = start.clone();

@@ -171,10 +171,6 @@ impl Span {
 
     /// Counts an event in that led to state `m`.
     pub fn event(&mut self, m: &Machine, e: &Event) {
-        // A queue that was set anew shows it at the event after its last register write.
-        if self.happened.contains(Happened::ODD) {
-            return;
-        }
         widen(&mut self.batches, (e.batch, e.batch));
         self.happened |= match e.agent {
             Agent::Host => Happened::HOST,

@@ -42,8 +42,7 @@ impl Checkpoint {
             + size_of::<Queue>() * m.queues.len()
             + size_of::<Sequencer>() * m.seqs.len();
         let at_work = ((m.queues.len() + m.seqs.len()) as u64 + 1).min(self.since);
-        let writes = (!self.span.happened.contains(Happened::ODD)).then(|| self.span.writes.list());
-        let memory = before.memory.replaced_by(&m.memory, writes);
+        let memory = before.memory.replaced_by(&m.memory, self.span.writes.list());
         own as u64 + self.span.bytes() + memory + at_work * LISTS_BYTES
     }
 }
@@ -338,6 +337,11 @@ impl Timeline {
     /// before `n`.
     pub fn next_after(&self, n: u64) -> Option<Arc<Checkpoint>> {
         self.checkpoints.get_next(&n.checked_add(1)?).map(|(_, c)| c.clone())
+    }
+
+    /// What is known of the events after the newest checkpoint.
+    pub fn newest_span(&self) -> &Span {
+        &self.front.span
     }
 
     /// The newest checkpoint not after event `n`.

@@ -56,10 +56,9 @@ impl Memory {
     }
 
     /// Bytes of the nodes of this state that are not in `later`, which came from it, where only
-    /// `writes` were written since (anything, where they are not known): an estimate from above.
-    pub fn replaced_by(&self, later: &Memory, writes: Option<&[(u64, u64)]>) -> u64 {
+    /// `writes` were written since: an estimate from above.
+    pub fn replaced_by(&self, later: &Memory, writes: &[(u64, u64)]) -> u64 {
         let most = later.weight_since(self);
-        let Some(writes) = writes else { return most };
         let mut bytes = 0;
         for &(from, to) in writes {
             let inside = self.map.range(from..to);
