@@ -69,7 +69,7 @@ fn guess(q: &Queue, d: Diagnostic) -> Diagnostic {
 pub(super) fn other_mask(q: &Queue, dir: Dir, at: u64) -> Option<Diagnostic> {
     let other = if dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
     let (own, others) = (u64::from(q.sw(dir).size), u64::from(q.sw(other).size));
-    let begun = q.decl.start(dir).slot + q.sw(dir).staged;
+    let begun = q.decl.start(dir).slot.saturating_add(q.sw(dir).staged);
     let next = begun.checked_rem(own)?;
     let wrong = begun.checked_rem(others)?;
     // What waits for its doorbell may be written over as its author likes.
