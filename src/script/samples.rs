@@ -259,7 +259,7 @@ fn looks() -> impl Strategy<Value = Command> {
         (select(Info::ALL.to_vec()), option::of(named_queue()))
             .prop_map(|(what, queue)| Command::Info { what, queue }),
         loc()
-            .prop_filter("a name has no bits", |l| !matches!(l, Loc::Name(_)))
+            .prop_filter("another form", |l| !matches!(l, Loc::Name(_) | Loc::Queue(_)))
             .prop_map(|l| Command::Explain(Explain::Loc(l))),
         select(crate::udma::reg::register_names().collect::<Vec<_>>())
             .prop_map(|n| Command::Explain(Explain::Register(n.to_owned()))),

@@ -397,7 +397,7 @@ impl Machine {
         let at = Dir::BOTH.map(|d| q.ring(d).slot_addr(u64::from(q.sw(d).next_desc_idx)));
         let bytes = bulk * DESC_BYTES as u64;
         if !apart((at[0], bytes), (at[1], bytes))
-            || Dir::BOTH.iter().any(|d| q.may_overrun(*d, bulk))
+            || Dir::BOTH.iter().any(|d| q.may_overrun(*d, bulk + 1))
         {
             return None;
         }

@@ -90,7 +90,7 @@ fn everything_wrong_with_a_line_is_told_at_its_word() {
 
 #[test]
 fn names_are_unknown_or_ambiguous_with_candidates() {
-    assert_eq!(wrong("stpe 2"), [("S001", 1, 4, "did you mean `save` or `step`?".into())]);
+    assert_eq!(wrong("stpe 2"), [("S001", 1, 4, "did you mean `step`?".into())]);
     assert_eq!(at("  reverse- 1"), ("S002", 3, 8));
     assert_eq!(at("help stpe"), ("S001", 6, 4));
     assert_eq!(at("step e"), ("S003", 6, 1));
