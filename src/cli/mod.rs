@@ -14,6 +14,7 @@ pub mod fmt;
 pub mod r#gen;
 pub mod info;
 pub mod inputs;
+pub mod learn;
 pub mod lower;
 pub mod numbers;
 pub mod out;
@@ -94,6 +95,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
+        Some(Cmd::Learn(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
@@ -123,6 +125,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Shrink(a) => shrink::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Render(a) => render::run(a, out),
+        Cmd::Learn(a) => learn::run(a, out),
         Cmd::Config(a) => config::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),

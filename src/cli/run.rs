@@ -209,7 +209,7 @@ pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
     })
 }
 
-fn read(path: &Path) -> Result<String, Diagnostic> {
+pub(super) fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.to_string_lossy();
     let source = crate::load::source::open(path).map_err(|d| {
         // The message has the name and the reason.

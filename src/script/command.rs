@@ -57,6 +57,12 @@ const VERBS: &[(&str, Parse)] = &[
     ("expect", expect),
     ("echo", echo),
     ("source", |a| Ok(Command::Source(a.file()?))),
+    ("answer", answer),
+    ("hint", |_| Ok(Command::Hint)),
+    ("skip", |_| Ok(Command::Skip)),
+    ("again", |_| Ok(Command::Again)),
+    ("proceed", |_| Ok(Command::Proceed)),
+    ("lesson", |_| Ok(Command::Lesson)),
     ("help", help),
     ("quit", |_| Ok(Command::Quit)),
 ];
@@ -549,6 +555,16 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
     }
     a.rest = "";
     Ok(Command::Echo(rest.to_owned()))
+}
+
+/// The rest of the line as it stands: what it means is the lesson's to say.
+fn answer(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let text = skip(a.rest).trim_ascii_end();
+    if text.is_empty() {
+        return Err(a.missing("an answer"));
+    }
+    a.rest = "";
+    Ok(Command::Answer(text.to_owned()))
 }
 
 fn help(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -14,6 +14,7 @@ pub mod folding;
 pub mod highlight;
 pub mod keymap;
 pub mod layout;
+pub mod lesson;
 pub mod lints;
 pub mod model;
 pub mod palette;

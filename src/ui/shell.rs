@@ -15,6 +15,7 @@ use super::view;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::{Progress, Session};
+use crate::learn::Play;
 use crate::load::save::save_program;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
@@ -42,6 +43,8 @@ pub struct Kept {
     pub history: Vec<String>,
     /// How the panes are arranged.
     pub arrangement: Arrangement,
+    /// Which tasks of the lesson are solved, where there is one.
+    pub solved: Option<Vec<bool>>,
 }
 
 /// How the screen is to be.
@@ -53,13 +56,15 @@ pub struct Options {
     pub theme: Theme,
     /// What the user has set.
     pub config: Config,
+    /// The lesson that is taken; the session is where its task begins.
+    pub lesson: Option<Play>,
 }
 
 impl Options {
     /// What the environment and the user ask for; the user wins.
     pub fn new(config: Config) -> Options {
         let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
-        Options { kept: Kept::default(), theme, config }
+        Options { kept: Kept::default(), theme, config, lesson: None }
     }
 }
 
@@ -112,6 +117,9 @@ pub fn run(
     model.configure(&options.config);
     model.history = options.kept.history;
     model.arrangement = options.kept.arrangement;
+    if let Some(play) = options.lesson {
+        model.open_lesson(play);
+    }
     model.prepare();
     let mouse = options.config.mouse;
     let mut shell = Shell { terminal, receiver, pending: VecDeque::new(), mouse, signal: None };
@@ -119,7 +127,8 @@ pub fn run(
     let signal = shell.signal;
     signals.close();
     drop(guard);
-    keep(&Kept { history: model.history, arrangement: model.arrangement });
+    let solved = model.lesson.as_ref().map(Play::solved);
+    keep(&Kept { history: model.history, arrangement: model.arrangement, solved });
     result?;
     if let Some(signal) = signal {
         // The terminal is restored; now end as the signal would have.

@@ -16,19 +16,22 @@ pub enum Group {
     Module,
     /// Scripts.
     Script,
+    /// Lessons.
+    Learn,
     /// The program itself.
     Session,
 }
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 7] = [
+    pub const ALL: [Group; 8] = [
         Group::Run,
         Group::Stop,
         Group::Look,
         Group::Change,
         Group::Module,
         Group::Script,
+        Group::Learn,
         Group::Session,
     ];
 
@@ -41,6 +44,7 @@ impl Group {
             Group::Change => "change",
             Group::Module => "module",
             Group::Script => "script",
+            Group::Learn => "learn",
             Group::Session => "session",
         }
     }
@@ -372,6 +376,48 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(("echo", &[]), Group::Script, ("TEXT", &[Arg::Text]), "print a text", ""),
     spec(("source", &[]), Group::Script, ("FILE", &[Arg::File]), "read commands from a file", ""),
+    spec(
+        ("answer", &[]),
+        Group::Learn,
+        ("EXPR|NUMBER|WORD", &[Arg::Expr]),
+        "answer the question of a lesson's task",
+        "An expression, evaluated where the session stands; the number of a choice; or a word, where a name is asked for. Only in a lesson: `dmadbg learn`, `docs/learn.md`.",
+    ),
+    spec(
+        ("hint", &[]),
+        Group::Learn,
+        ("", &[]),
+        "the next hint of a lesson's task",
+        "Hints go from a nudge to nearly the answer. Asking costs nothing.",
+    ),
+    spec(
+        ("lesson", &[]),
+        Group::Learn,
+        ("", &[]),
+        "what a lesson says, in full: introduction, facts with their sources, the task",
+        "",
+    ),
+    spec(
+        ("proceed", &[]),
+        Group::Learn,
+        ("", &[]),
+        "to the next task of a lesson, once this one is solved",
+        "",
+    ),
+    spec(
+        ("skip", &[]),
+        Group::Learn,
+        ("", &[]),
+        "leave a lesson's task unsolved and go to the next one",
+        "It stays open: the lesson begins with it the next time.",
+    ),
+    spec(
+        ("again", &[]),
+        Group::Learn,
+        ("", &[]),
+        "begin a lesson's task anew, with the program as it was",
+        "",
+    ),
     spec(
         ("help", &["h", "?"]),
         Group::Session,
