@@ -84,8 +84,30 @@ pub const MAX_BIR_BYTES: u64 = 1 << 29;
 pub const MAX_BIR_DEPTH: usize = 256;
 /// Bytes that `x` or the memory pane may show at once.
 pub const MAX_EXAMINE_BYTES: u64 = 1 << 20;
+/// Bytes that one question after a cause (`origin`, `last-write`, `next-read`) may be about.
+pub const MAX_TRACE_BYTES: u64 = 1 << 20;
+/// Parts of a range, each with a writer of its own, that `last-write` tells.
+pub const MAX_TRACE_PARTS: usize = 64;
+/// Copies that `origin` follows a byte back through.
+pub const MAX_ORIGIN_HOPS: u32 = 256;
+/// Steps that the whole path of an `origin` may have, all its branches together.
+pub const MAX_ORIGIN_STEPS: usize = 1024;
+/// Events that `why` runs ahead to see whether the marker flips.
+pub const MAX_WHY_EVENTS: u64 = 1 << 22;
+/// Descriptors not yet retired in which `why` looks for what writes a marker.
+pub const MAX_WHY_SLOTS: u64 = 1 << 16;
 /// Breakpoints, watchpoints and catchpoints together.
 pub const MAX_STOPS: usize = 10_000;
+/// Commands of one stop.
+pub const MAX_BLOCK_COMMANDS: usize = 1000;
+/// Commands of stops that are executed in a row because one command led to a stop.
+pub const MAX_FOLLOWING_COMMANDS: usize = 1 << 16;
+/// Values that are shown at every stop.
+pub const MAX_DISPLAYS: usize = 100;
+/// Bytes that one watchpoint may watch for changes.
+pub const MAX_WATCH_CHANGE_BYTES: u64 = 1 << 20;
+/// Bytes of a watchpoint that are told whole, before and after; of more the word that counts.
+pub const MAX_WATCH_TOLD_BYTES: u64 = 8;
 /// States of queues that the checkpoints of a timeline hold together.
 pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.

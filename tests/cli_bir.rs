@@ -235,8 +235,11 @@ fn a_wrong_name_is_pointed_at_and_the_nearest_is_named() {
     }
     let r = script("sample-programs/gather.bir", "prov tx[0:3]\n");
     assert!(r.status == 2 && r.err.contains("S003") && r.err.contains(":1:6"), "{}", r.err);
-    let r = script("sample-programs/copy-4k.dma", "prov tx[0]\n");
+    let r = script("sample-programs/copy-4k.dma", "prov %I-1\n");
     assert!(r.status == 2 && r.err.contains("not made of a module"), "{}", r.err);
+    // A slot of rings without a module tells who wrote it.
+    let r = script("sample-programs/copy-4k.dma", "goto end\nprov tx[0]\n");
+    assert!(r.status == 0 && r.out.contains("written    event 19, host"), "{}{}", r.out, r.err);
 }
 
 #[test]

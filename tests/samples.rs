@@ -15,10 +15,12 @@ fn folder() -> PathBuf {
 /// Codes that each sample shows; a sample that is not here fails the test.
 const SHOWS: &[(&str, &[&str])] = &[
     ("authored-concat.dma", &[]),
+    ("chain.dma", &[]),
     ("copy-1m.dma", &[]),
     ("copy-4k.dma", &[]),
     ("double-buffer.dma", &[]),
     ("memset.dma", &[]),
+    ("no-doorbell.dma", &["R002", "R015"]),
     ("ring-full.dma", &["R015", "R017"]),
     ("three-queues.dma", &[]),
     ("timeout.dma", &["R002", "R015"]),

@@ -91,7 +91,7 @@ fn another_run_is_shown_as_soon_as_it_is_another() {
 fn saving_is_asked_of_whoever_shows_the_screen() {
     let mut m = model(one_copy(), "x", (120, 36));
     keys(&mut m, ":set tx[0].dmb = 1<Enter>:save no-such-folder/a.dma<Enter>");
-    let effect = m.asked.take().unwrap();
+    let effect = m.asked.pop().unwrap();
     let d = dmadbg::load::save::save_program(&effect).unwrap_err();
     assert_eq!(d.code, "D007");
     assert!(m.line.is_none());
@@ -117,6 +117,57 @@ fn b_sets_a_breakpoint_and_takes_it_away_and_c_stops_there() {
     assert!(m.said.as_ref().is_some_and(|s| s.text.contains("breakpoint 1")), "{:?}", m.said);
     keys(&mut m, "b");
     assert_eq!(m.session.stops().len(), 0);
+}
+
+#[test]
+fn w_watches_the_bytes_of_the_selected_slot_and_takes_it_away() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "w");
+    assert_eq!(m.session.stops()[0].title(), "watchpoint 1");
+    let screen = styled(&draw(&m));
+    assert!(screen.lines().any(|l| l.contains("0 W ")), "{screen}");
+    keys(&mut m, "c");
+    let said = m.said.as_ref().unwrap().text.clone();
+    assert!(said.starts_with("watchpoint 1, tx[0]: at +0x0 old = 0x00000000, new = 0x0"), "{said}");
+    // A breakpoint beside it is marked before it, and each key takes away its own.
+    keys(&mut m, "b");
+    assert!(styled(&draw(&m)).lines().any(|l| l.contains("0*B ")));
+    keys(&mut m, "w");
+    assert_eq!(m.session.stops().iter().map(|s| s.title()).collect::<Vec<_>>(), ["breakpoint 2"]);
+    keys(&mut m, "b");
+    assert!(m.session.stops().is_empty());
+}
+
+#[test]
+fn w_in_the_memory_pane_watches_what_the_descriptor_names() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "s");
+    m.focus = Pane::Memory;
+    keys(&mut m, "w");
+    assert!(m.said.as_ref().unwrap().text.contains("(4096 bytes at"), "{:?}", m.said);
+    keys(&mut m, "w");
+    assert!(m.session.stops().is_empty());
+}
+
+#[test]
+fn values_and_the_commands_of_a_stop_are_shown_at_it() {
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, ":display q0.free<Enter>:break marker<Enter>c");
+    let said = |m: &dmadbg::ui::Model| {
+        m.said.as_ref().map(|s| s.text.clone()).unwrap_or(format!("{:?} {:?}", m.line, m.popup))
+    };
+    assert_eq!(said(&m), "breakpoint 1, marker");
+    let last = |m: &dmadbg::ui::Model| text(&draw(m)).lines().last().unwrap().to_owned();
+    assert!(last(&m).starts_with(" 1: q0.free = 46 (0x2e)"), "{}", last(&m));
+    keys(&mut m, "g:commands 1 silent; print marker<Enter>c");
+    assert_eq!(said(&m), "marker = 2882400001 (0xabcdef01)");
+    keys(&mut m, "g:commands 1 silent; continue<Enter>c");
+    assert_eq!(Some(m.session.position()), m.session.end());
+    keys(&mut m, "g:commands 1 print marker; print event<Enter>c");
+    assert!(styled(&draw(&m)).contains("event = "), "over the screen");
+    keys(&mut m, "<Esc>g:commands 1 print tx[64].dmb<Enter>c");
+    assert!(said(&m).contains("`print tx[64].dmb`"), "{}", said(&m));
+    assert_eq!(m.session.stops()[0].hits, 5);
 }
 
 #[test]
@@ -451,7 +502,7 @@ fn a_search_goes_from_match_to_match_round_the_ring() {
     let mut m = model(wrap64(), "x", (120, 36));
     keys(&mut m, "G/length == 4<Enter>");
     let first = (m.selection.dir, m.selection.slot);
-    let all = dmadbg::engine::session::Session::found(
+    let all = dmadbg::engine::session::Session::slots_found(
         &m.session,
         None,
         &match seams::parse("find length == 4").unwrap() {
@@ -633,4 +684,24 @@ fn what_is_selected_is_copied_in_four_forms() {
     m.focus = Pane::Checks;
     assert_eq!(copied(&mut m, HEX), None);
     assert!(m.said.as_ref().unwrap().text.contains("not copied"));
+}
+
+/// The verbs that trace work from the line of the screen, and leave the session where it is.
+#[test]
+fn causes_are_told_on_the_screen() {
+    use dmadbg::ui::model::Popup;
+    let mut m = model(one_copy(), "x", (120, 36));
+    keys(&mut m, "d");
+    let at = m.session.position();
+    for line in ["why", "origin marker", "explain tx[0]", "explain marker", "provenance tx[0]"] {
+        m.popup = None;
+        keys(&mut m, &format!(":{line}<Enter>"));
+        let told = match &m.popup {
+            Some((Popup::Output(lines), _)) => lines.join("\n"),
+            _ => m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default(),
+        };
+        assert!(m.line.is_none() && told.len() > 20, "{line}: {told}");
+        assert_eq!(m.session.position(), at);
+        keys(&mut m, "<Esc>");
+    }
 }

@@ -419,3 +419,27 @@ fn the_theme_of_a_module_is_the_same_as_of_rings() {
         .find(|y| buf[(area.x + 20, *y)].style().bg == t.selected(t.text()).bg);
     assert!(row.is_some());
 }
+
+#[test]
+fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
+    let mut m = model(module("copy.bir"), "copy.bir", (200, 60));
+    m.focus = Pane::Source;
+    keys(&mut m, "b");
+    while m.session.stops().is_empty() {
+        assert!(m.said.as_ref().is_some_and(|s| s.text.starts_with("no instruction")));
+        keys(&mut m, "<Down>b");
+    }
+    assert_eq!(m.session.stops()[0].text(), "%I-1");
+    let mark = |l: &&str| l.starts_with(" B ") || l.starts_with(" B◆");
+    let marked = |m: &Model| text(&draw(m)).lines().filter(mark).count();
+    assert_eq!(marked(&m), 1);
+    keys(&mut m, "c");
+    assert!(m.said.as_ref().unwrap().text.starts_with("breakpoint 1, %I-1"), "{:?}", m.said);
+    m.focus = Pane::Source;
+    keys(&mut m, "b");
+    assert!(m.session.stops().is_empty());
+    assert_eq!(marked(&m), 0);
+    // A block is marked at its line, after the stage that has it.
+    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>");
+    assert_eq!(marked(&m), 1);
+}

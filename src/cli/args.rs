@@ -84,6 +84,8 @@ pub enum Cmd {
     Learn(LearnArgs),
     /// Print the effective configuration, and where it is read from.
     Config(ConfigArgs),
+    /// Follow a slot, a bit of it, an address or a name of a module to its source and back.
+    Provenance(ProvenanceArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Print the manual page.
@@ -498,6 +500,29 @@ fn size(text: &str) -> Result<(u16, u16), String> {
     let part = |t: &str| t.parse().ok().filter(|n| (1..=MAX_PICTURE_SIDE).contains(n));
     let both = text.split_once('x').and_then(|(w, h)| Some((part(w)?, part(h)?)));
     both.ok_or_else(|| format!("a size is WxH, such as 160x45, at most {MAX_PICTURE_SIDE} each"))
+}
+
+/// `provenance`.
+#[derive(Debug, Args)]
+pub struct ProvenanceArgs {
+    /// Files, as for `run`.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Whose: `tx[3]`, `q0.rx[17]`, `tx[3].dmb`, an address, `%I-34`, or a name of the module.
+    #[arg(long = "of", value_name = "SUBJECT", required = true)]
+    pub subjects: Vec<String>,
+    /// The event at which the rings are looked at [default: the end of the run].
+    #[arg(long, value_name = "EVENT")]
+    pub at: Option<u64>,
+    /// How the files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
 }
 
 /// `completions`.

@@ -1,5 +1,5 @@
-//! `explain`: a diagnostic code, an engine fault, a word, a field, an operation class or a
-//! command, in words.
+//! `explain`: a diagnostic code, an engine fault, a word, a field, an operation class, a register
+//! or a command, in words.
 
 use super::args::ExplainArgs;
 use super::numbers::token;
@@ -9,7 +9,7 @@ use crate::diag::{CodeInfo, Diagnostic, Report, codes, lookup};
 use crate::engine::command::{COMMANDS, CommandSpec, distance};
 use crate::udma::cause::CAUSES;
 use crate::udma::class::CLASSES;
-use crate::udma::{Cause, Class, Dir, Field, Generation};
+use crate::udma::{Cause, Class, Dir, Field, Generation, reg};
 use serde_json::json;
 use std::io;
 
@@ -54,15 +54,19 @@ fn explain(name: &str, out: &mut Out<'_>) -> io::Result<bool> {
     if let Some(command) = command {
         command_info(command, out)?;
     }
-    Ok(!causes.is_empty() || class.is_some() || field.is_some() || command.is_some())
+    let register = reg::register(name);
+    if let Some(register) = register {
+        register_info(register, out)?;
+    }
+    let found = class.is_some() || field.is_some() || command.is_some() || register.is_some();
+    Ok(found || !causes.is_empty())
 }
 
 /// The causes of a name, with or without `M2S` or `S2M` in front.
 fn causes(name: &str) -> Vec<&'static Cause> {
     let upper = name.to_ascii_uppercase().replace(['-', ' '], "_");
-    let group = |dir| if dir == Dir::Tx { "M2S" } else { "S2M" };
     let fits = |c: &&Cause| {
-        upper == c.name || upper.strip_prefix(group(c.dir)) == Some(&format!("_{}", c.name))
+        upper == c.name || upper.strip_prefix(c.group()) == Some(&format!("_{}", c.name))
     };
     CAUSES.iter().filter(fits).collect()
 }
@@ -83,22 +87,58 @@ fn code_info(c: &CodeInfo, out: &mut Out<'_>) -> io::Result<()> {
 }
 
 fn cause_info(c: &Cause, out: &mut Out<'_>) -> io::Result<()> {
-    let group = if c.dir == Dir::Tx { "M2S" } else { "S2M" };
+    let group = c.group();
     if out.json() {
         return out.value(&json!({
             "fault": c.name, "group": group, "ring": c.dir.name(), "bit": c.bit,
-            "meaning": c.meaning,
+            "meaning": c.meaning, "cause": c.arises, "fix": c.fix,
         }));
     }
     let title = out.styled(Style::Bold, &format!("{group} {} (fault, bit {})", c.name, c.bit));
     out.line(&title)?;
     out.line(&format!("  means   {}", c.meaning))?;
+    out.line(&format!("  arises  {} (MODEL)", c.arises))?;
     let armed = if c.is_ring_id() {
         "aborts every v2 engine and engines 128 to 131 of v3 and v4; masked on the others"
     } else {
         "aborts the engine: its marker never flips, and the poll times out"
     };
-    out.line(&format!("  effect  {armed}"))
+    out.line(&format!("  effect  {armed} (MODEL)"))?;
+    out.line(&format!("  fix     {}", c.fix))
+}
+
+/// A register of a queue or of an engine: where it is, what its bits say.
+fn register_info(name: &str, out: &mut Out<'_>) -> io::Result<()> {
+    let bits = |fields: &[reg::RegField]| -> Vec<serde_json::Value> {
+        let one = |f: &reg::RegField| json!({ "name": f.name, "hi": f.hi, "lo": f.lo, "meaning": f.meaning });
+        fields.iter().map(one).collect()
+    };
+    let queue = Dir::BOTH.iter().filter_map(|d| {
+        let r = reg::queue_reg(*d, name)?;
+        let of = format!("a {} queue", d.name());
+        Some((of, r.offset, 1, r.guarded, r.meaning, r.fields))
+    });
+    let engine = reg::engine_reg(name)
+        .map(|r| ("an engine".to_owned(), r.offset, r.count, false, r.meaning, r.fields));
+    for (of, offset, count, guarded, meaning, fields) in queue.chain(engine) {
+        if out.json() {
+            out.value(&json!({
+                "register": name, "of": of, "offset": rows::hex_string(offset.into(), 8),
+                "count": count, "guarded": guarded, "meaning": meaning, "fields": bits(fields),
+            }))?;
+            continue;
+        }
+        let title = out.styled(Style::Bold, &format!("{name} (register of {of}, {offset:#x})"));
+        out.line(&title)?;
+        let many = if count > 1 { format!("; there are {count}") } else { String::new() };
+        let guard = if guarded { "; user space may not write it" } else { "" };
+        out.line(&format!("  means   {meaning}{many}{guard}"))?;
+        for f in fields {
+            let at = if f.hi == f.lo { f.hi.to_string() } else { format!("{}:{}", f.hi, f.lo) };
+            out.line(&format!("  {at:>6}  {}: {}", f.name, f.meaning))?;
+        }
+    }
+    Ok(())
 }
 
 fn class_info(c: &Class, out: &mut Out<'_>) -> io::Result<()> {
@@ -144,6 +184,6 @@ fn not_found(name: &str) -> Diagnostic {
     let d = Diagnostic::new("S011", format!("nothing is called `{name}`"));
     match near {
         Some((_, k)) => d.help(format!("the nearest is {k}")),
-        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class or a command"),
+        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class, a register or a command"),
     }
 }

@@ -184,23 +184,23 @@ impl Target for Pupil {
                 return Ok(Reply::default());
             }
         }
-        let mut lines;
+        let mut reply;
         if is_lesson_command(command) {
-            lines = self.play.command(command, &mut self.session)?;
+            let lines = self.play.command(command, &mut self.session)?;
+            reply = Reply { lines, ..Reply::default() };
         } else {
-            let reply = WithTexts(&mut self.session).run(command)?;
+            reply = WithTexts(&mut self.session).run(command)?;
             if reply.quit {
                 return Ok(reply);
             }
-            lines = reply.lines;
             self.play.look(&self.session);
         }
         if let Some(told) = self.play.told().filter(|_| *command != Command::Lesson) {
             let n = self.play.at() + 1;
             let said = Pupil::said(told).into_iter().map(|l| format!("task {n}: {l}"));
-            lines.extend(said);
+            reply.lines.extend(said);
         }
-        Ok(Reply { lines, quit: false })
+        Ok(reply)
     }
 
     fn event(&self) -> Option<u64> {

@@ -18,6 +18,7 @@ pub mod learn;
 pub mod lower;
 pub mod numbers;
 pub mod out;
+pub mod provenance;
 pub mod render;
 pub use crate::udma::rows;
 pub mod run;
@@ -98,6 +99,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Learn(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
+        Some(Cmd::Provenance(a)) => a.out.clone(),
         Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
     }
 }
@@ -127,6 +129,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Render(a) => render::run(a, out),
         Cmd::Learn(a) => learn::run(a, out),
         Cmd::Config(a) => config::run(a, out),
+        Cmd::Provenance(a) => provenance::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
         Cmd::Man => shell::man(out),
     }

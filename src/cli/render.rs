@@ -6,6 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::run::script_lines;
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, nearest};
+use crate::load::save::save_program;
 use crate::script::runner::{self, End, Reply, Target};
 use crate::ui::Model;
 use crate::ui::picture::{self, Form};
@@ -47,7 +48,11 @@ struct Screen(Model);
 impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
-        Ok(Reply { lines: Vec::new(), quit })
+        for effect in std::mem::take(&mut self.0.asked) {
+            save_program(&effect)?;
+        }
+        // What the commands of stops do has been done on the screen.
+        Ok(Reply { quit, ..Reply::default() })
     }
 
     fn event(&self) -> Option<u64> {

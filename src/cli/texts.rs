@@ -16,12 +16,12 @@ impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let done = self.0.execute(command)?;
         if let Some(effect) = &done.effect {
-            return Ok(Reply { lines: vec![save_program(effect)?], quit: done.quit });
+            let lines = vec![save_program(effect)?];
+            return Ok(Reply { lines, ..Reply::default() });
         }
-        let quit = done.quit;
         match seams::answer(self.0, command) {
-            Some(lines) => Ok(Reply { lines: lines?, quit }),
-            None => Ok(Reply { lines: done.into_text(), quit }),
+            Some(lines) => Ok(Reply { lines: lines?, ..done.into() }),
+            None => Ok(done.into()),
         }
     }
 

@@ -1544,6 +1544,13 @@ pub static CODES: &[CodeInfo] = &[
         "`save! FILE` writes over a file; see the message for the rest.",
     ),
     code(
+        ("S023", Error),
+        "commands of stops do not end",
+        "The commands of a stop move to another stop, whose commands move on, and so on beyond a bound.",
+        "Two stops of which each one's commands go to the other, or a very long run with a stop that goes on by itself.",
+        "Leave the move out of one of them, or use `display` instead.",
+    ),
+    code(
         ("S030", Error),
         "configuration",
         "The configuration file is no TOML, sets something that there is not, or sets it to a value that it does not take.",

@@ -5,6 +5,9 @@
 //! its position in the loaded module. From there to the slots the run tells: what a sequencer
 //! copies into a ring carries its [`Origin`].
 
+pub mod bits;
+mod json;
+
 use super::command::nearest;
 use super::lower::{Stage, provenance as paths};
 use super::module_run::{InstInfo, ModuleRun, Origin};
@@ -13,7 +16,9 @@ use super::ring::Machine;
 use crate::bir::{Body, Inst, Module, Name, Pos};
 use crate::diag::{Place, render};
 use crate::limits::MAX_NAMES_COMPARED;
+use crate::udma::describe::FieldRow;
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, describe};
+use bits::BitCause;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -192,6 +197,24 @@ impl<'a> Provenance<'a> {
             return Ok(Found::Bytes(l.name.clone(), l.addr));
         }
         Err(self.near(name, insts))
+    }
+
+    /// Names of blocks, queues and locations, and names of instructions of all stages.
+    pub fn names(&self) -> (Vec<String>, Vec<String>) {
+        let mut insts = BTreeSet::new();
+        for s in &self.run.lowered.snapshots {
+            s.module.visit(&mut |i| {
+                if insts.len() < MAX_NAMES_COMPARED && !i.name.is_empty() {
+                    insts.insert(i.name.to_string());
+                }
+            });
+        }
+        let queues = &self.module().queues;
+        let blocks = queues.iter().flat_map(|q| q.dma_blocks().map(|b| b.name.to_string()));
+        let places = self.run.exec.layout().placed().iter().map(|l| l.name.to_string());
+        let all = queues.iter().map(|q| q.name.to_string()).chain(blocks).chain(places);
+        let named: BTreeSet<String> = all.take(MAX_NAMES_COMPARED).collect();
+        (named.into_iter().collect(), insts.into_iter().collect())
     }
 
     fn near(&self, name: &str, insts: bool) -> Vec<String> {
@@ -396,6 +419,36 @@ impl<'a> Provenance<'a> {
         out
     }
 
+    /// One field, or the fields of one word, of the descriptor in a slot: the value, the rule that
+    /// set it and why.
+    pub fn field_lines(
+        &self,
+        m: &Machine,
+        (id, dir, slot): (QueueId, Dir, u64),
+        arch: Generation,
+        keep: &dyn Fn(&FieldRow) -> bool,
+    ) -> Vec<String> {
+        let mut out = vec![row("slot", &format!("{id}.{dir}[{slot}]"))];
+        let Some(desc) = desc_in(m, id, dir, slot) else { return out };
+        let Some(o) = self.of_slot(m, id, dir, slot) else {
+            out.push(row("origin", "no instruction has put a descriptor there yet"));
+            return out;
+        };
+        let cause = BitCause { run: self.run, machine: m, queue: id, dir, slot };
+        for r in describe::explain(desc, dir, arch).iter().filter(|r| keep(r)) {
+            field_row(r, &mut out);
+            let rule = bits::rule(r.name);
+            out.push(row("rule", &format!("{} (stage {})", rule.from, rule.stage)));
+            out.extend(cause.why(r).iter().map(|t| row("because", t)));
+            for name in rule.options {
+                let value = self.run.options.lower.get(name).unwrap_or_default();
+                out.push(row("option", &format!("{name} = {value} has a say in it")));
+            }
+        }
+        self.source_lines(o.inst, &mut out);
+        out
+    }
+
     fn slot_lines(
         &self,
         m: &Machine,
@@ -454,17 +507,14 @@ impl<'a> Provenance<'a> {
 
 /// Where a field's value is from.
 pub fn bit_source(field: &str) -> &'static str {
-    match field {
-        "ring_id" => "the lap of the ring, stamped when it is staged",
-        "first" | "last" | "concat" => "its place in the packet",
-        "dmb" | "strong_order" | "write_barrier" => "the order among the packets of the block",
-        "length" | "len" => "bytes in one piece of the access pattern",
-        "buf_ptr" => "the access pattern of its operand",
-        "meta" => "whether it carries data or what is done with it",
-        "int_en" | "notification" => "who is to be told; no block asks for it",
-        name if name.starts_with("reserved") || name == "unnamed" => "nothing that is known",
-        _ => "the class of operation",
-    }
+    bits::rule(field).from
+}
+
+/// A field and its value.
+pub(super) fn field_row(r: &FieldRow, out: &mut Vec<String>) {
+    let class = r.class.map(|c| format!(", read as {c}")).unwrap_or_default();
+    let text = format!("{} {} {}: {}{class}", r.word.name(), r.bits(), r.name, r.words);
+    out.push(row("field", &text));
 }
 
 /// The descriptor that lies in a slot.

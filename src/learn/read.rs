@@ -576,6 +576,8 @@ fn may_use(command: &Command) -> bool {
             | Command::Goto(_)
             | Command::Restart
             | Command::Break { .. }
+            | Command::Watch { .. }
+            | Command::Catch { .. }
             | Command::Delete(_)
             | Command::Enable(..)
             | Command::Print { .. }

@@ -4,7 +4,7 @@ use super::asm::{self, data::COPY, value::is_bare_name};
 use super::{ops, validate};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::edit::Change;
-use crate::engine::program::{Blob, Fill, Program, QueueId, RingType, Start};
+use crate::engine::program::{Blob, Fill, Program, QueueId, RingType, ScriptOp, Start};
 use crate::limits::MAX_TEXT_BYTES;
 use crate::udma::field::{self, Kind};
 use crate::udma::profile::WaitKind;
@@ -52,15 +52,7 @@ pub fn disassemble(p: &Program) -> Result<Listing, Report> {
         let added = out.get(from..).map_or(0, |t| t.bytes().filter(|b| *b == b'\n').count());
         counted = (out.len(), line + added as u32);
         lines.push(counted.1);
-        let mut op = s.op.clone();
-        out.push_str(op.verb());
-        let mut w = OpWriter { out: &mut out, names: &names, view: None, block: None };
-        let Ok(()) = ops::walk(&mut op, &mut w);
-        let OpWriter { block, view, .. } = w;
-        if !s.note.is_empty() {
-            let _ = write!(out, " note={}", quoted(s.note.as_bytes()));
-        }
-        match (block, view) {
+        match operation(s, &names, &mut out) {
             (Some(b), Some(dir)) => descriptors(b.bytes(), dir, &names, &mut out),
             (Some(b), None) => data(b.bytes(), &mut out),
             (None, _) => {}
@@ -71,6 +63,31 @@ pub fn disassemble(p: &Program) -> Result<Listing, Report> {
     edits(p, &names, &mut out);
     bound(&out)?;
     Ok(Listing { text: out, lines })
+}
+
+/// Operations of a program's script by their index, each as the line that the assembly has for
+/// it; descriptors and bytes that stand below such a line are left out.
+pub fn operations(p: &Program, which: std::ops::Range<usize>) -> Vec<String> {
+    let names = Names::new(p);
+    let line = |s: &ScriptOp| {
+        let mut out = String::new();
+        operation(s, &names, &mut out);
+        out
+    };
+    p.script.get(which).unwrap_or_default().iter().map(line).collect()
+}
+
+/// Writes an operation; the block that belongs below it, and how that is read, are left.
+fn operation(s: &ScriptOp, names: &Names<'_>, out: &mut String) -> (Option<Blob>, Option<Dir>) {
+    let mut op = s.op.clone();
+    out.push_str(op.verb());
+    let mut w = OpWriter { out, names, view: None, block: None };
+    let Ok(()) = ops::walk(&mut op, &mut w);
+    let OpWriter { block, view, .. } = w;
+    if !s.note.is_empty() {
+        let _ = write!(out, " note={}", quoted(s.note.as_bytes()));
+    }
+    (block, view)
 }
 
 fn bound(out: &str) -> Result<(), Report> {

@@ -17,6 +17,7 @@ pub mod dir;
 pub mod disasm;
 pub mod hex;
 pub mod module;
+pub mod operations;
 pub mod ops;
 pub mod raw;
 pub mod save;

@@ -1,11 +1,15 @@
 //! The arguments of one command as they are taken from its line, and the kinds that several
 //! verbs share: words of a list, places, queues (`docs/commands.md`, "Places").
 
-use super::expr::{dir, expr, leftover, queue, slot_expr};
-use super::lex::{Fault, Res, did_you_mean, fault_of, name, number, quoted, shown, skip, stop};
+use super::expr::{dir, expr, leftover, queue, slot_expr, slot_names};
+use super::lex::{
+    Fault, Res, did_you_mean, fault_of, is_name, name, number, quoted, shown, skip, stop,
+};
 use crate::diag::Diagnostic;
-use crate::engine::command::{CommandSpec, InjectAt, Loc, Subject, nearest};
-use crate::engine::expr::{Expr, QueueRef};
+use crate::engine::command::{
+    Bytes, CommandSpec, InjectAt, Loc, Pass, Subject, Watched, is_plain_name, is_word, nearest,
+};
+use crate::engine::expr::{Expr, QueueRef, SLOT_PROPERTIES};
 use crate::limits::MAX_SAME_CODE;
 use crate::udma::Dir;
 use nom::Parser;
@@ -206,6 +210,59 @@ impl<'a> Args<'a> {
         if file.is_empty() { Err(missing) } else { Ok(file) }
     }
 
+    /// A range of slots, if one stands here: `tx[3:9]`.
+    pub fn slots(&mut self) -> Option<Result<Watched, Fault>> {
+        let start = skip(self.rest);
+        let word = start.split(['\n', ',']).next().unwrap_or_default();
+        let inside = word.split_once('[').and_then(|w| w.1.split_once(']')).map(|w| w.0)?;
+        let ring = |w: &str| Dir::BOTH.iter().any(|d| w.ends_with(d.name()));
+        if !inside.contains(':') || !word.split('[').next().is_some_and(ring) {
+            return None;
+        }
+        Some(self.take(loc).map(|at| match at {
+            Loc::Slots { queue, dir, first, last } => Watched::Slots { queue, dir, first, last },
+            other => Watched::Name(other.to_string()),
+        }))
+    }
+
+    /// Bytes of memory: `ADDR[,LEN]`, slots, or the marker's word.
+    pub fn bytes(&mut self) -> Result<Bytes, Fault> {
+        const ADVICE: &str = "an address and a length (0x1000, 16), a slot (tx[3]), or `marker`";
+        if self.at_end() {
+            return Err(self.missing("an address").help(ADVICE));
+        }
+        let start = skip(self.rest);
+        // What goes on behind the slot is an expression: `tx[3].buf_ptr`.
+        if let Ok((rest, place)) = loc(start)
+            && skip(rest).is_empty()
+        {
+            let found = match place {
+                Loc::Slots { queue, dir, first, last } => {
+                    Some(Bytes::Slots { queue, dir, first, last })
+                }
+                Loc::Marker => Some(Bytes::Marker),
+                _ => None,
+            };
+            if let Some(found) = found {
+                self.rest = rest;
+                return Ok(found);
+            }
+        }
+        let addr = self.expr()?;
+        self.rest = skip(self.rest);
+        let len = match self.rest.strip_prefix(',') {
+            Some(rest) => {
+                self.rest = rest;
+                Some(self.last_expr()?)
+            }
+            None => match leftover(self.rest) {
+                Some(fault) => return Err(fault),
+                None => None,
+            },
+        };
+        Ok(Bytes::Span { addr, len })
+    }
+
     /// Whose provenance is asked for: a slot, an address, `%NAME` of an instruction, or a name.
     pub fn subject(&mut self) -> Result<Subject, Fault> {
         const ADVICE: &str = "a slot (tx[3], q0.rx[17]), an address, %INSTRUCTION, or the name of a block, queue or location";
@@ -238,13 +295,42 @@ impl<'a> Args<'a> {
             };
         }
         let whole = self.wrong("only one slot can be asked for at a time");
-        match self.loc()? {
+        let (place, path) = self.slot_path()?;
+        match place {
             Loc::Slots { queue, dir, first, last } if first == last => {
-                Ok(Subject::Slot { queue, dir, index: first })
+                Ok(Subject::Slot { queue, dir, index: first, path })
             }
             Loc::Addr(addr) => Ok(Subject::Addr(addr)),
             _ => Err(whole),
         }
+    }
+
+    /// A place, and behind a slot the names of a word and a field of it.
+    fn slot_path(&mut self) -> Result<(Loc, Vec<String>), Fault> {
+        let place = self.take(loc)?;
+        let mut path: Vec<String> = Vec::new();
+        while let (Loc::Slots { dir, .. }, Some(rest)) = (&place, self.rest.strip_prefix('.')) {
+            let word = path.first().map(String::as_str);
+            let known = match path.len() {
+                0 => slot_names(*dir, None),
+                1 => slot_names(*dir, word),
+                _ => Vec::new(),
+            };
+            let end = rest.find(|c: char| !is_name(c)).unwrap_or(rest.len());
+            let part = rest.get(..end).unwrap_or_default();
+            if SLOT_PROPERTIES.iter().any(|p| p.0 == part) && part != "phase" {
+                let text = format!("`{part}` is no field of a descriptor");
+                return Err(Fault::new("S005", rest, text).wide(end));
+            }
+            if !known.contains(&part) {
+                let text = format!("`{part}` is no word or field of {}", dir.name());
+                return Err(Fault::new("S005", rest, text).wide(end.max(1)).near(part, known));
+            }
+            path.push(if part == "phase" { "ring_id".to_owned() } else { part.to_owned() });
+            self.rest = rest.get(end..).unwrap_or_default();
+        }
+        self.blank()?;
+        Ok((place, path))
     }
 
     /// One of `words`, or an unambiguous beginning of one, by its index.
@@ -280,6 +366,11 @@ impl<'a> Args<'a> {
     }
 }
 
+/// Whether a word is a queue and nothing more.
+pub(super) fn is_queue(word: &str) -> bool {
+    queue(word).is_ok_and(|(rest, _)| rest.is_empty())
+}
+
 /// Whether a word is meant as a slot or an address, well written or not.
 fn is_place(word: &str) -> bool {
     let ring = |w: &str| {
@@ -296,7 +387,7 @@ fn is_place(word: &str) -> bool {
 
 /// Whether a name can be written as it is, without quotes, after `%` or bare.
 pub(super) fn is_bare_name(name: &str, after_percent: bool) -> bool {
-    let special = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '#');
+    let special = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '#' | ';');
     let begins = after_percent || !(name.starts_with('%') || is_place(name));
     !name.is_empty() && begins && !name.contains(special)
 }
@@ -322,17 +413,20 @@ fn choose<'k>(word: &str, words: &[&'k str]) -> Result<usize, Choice<'k>> {
 }
 
 /// The places there are, as advice.
-const PLACES: &str =
-    "places: tx[3], q0.rx[17], tx[3:9], batch 2, event 40, an address, marker, doorbell, fault";
+const PLACES: &str = "places: tx[3], q0.rx[17], tx[3:9], batch 2, event 40, an address, marker, doorbell [q0], fault, q0; of a module %I-34, dma_block_2, line 12, pass split";
 
 /// Places that are one word.
-pub(super) const PLACE_WORDS: [Loc; 3] = [Loc::Marker, Loc::Doorbell, Loc::Fault];
+pub(super) const PLACE_WORDS: [Loc; 3] = [Loc::Marker, Loc::Doorbell(None), Loc::Fault];
 
 /// A place that is a word and a number.
 type Numbered = (&'static str, fn(u64) -> Loc);
 
 /// Places that are a word and a number.
-pub(super) const NUMBERED_PLACES: [Numbered; 2] = [("batch", Loc::Batch), ("event", Loc::Event)];
+pub(super) const NUMBERED_PLACES: [Numbered; 3] =
+    [("batch", Loc::Batch), ("event", Loc::Event), ("line", Loc::Line)];
+
+/// The word in front of a stage.
+const PASS: &str = "pass";
 
 /// Reads a whole text as a place.
 ///
@@ -355,6 +449,17 @@ pub(super) fn loc(input: &str) -> Res<'_, Loc> {
     if input.starts_with(|c: char| c.is_ascii_digit()) {
         return number(input).map(|(rest, n)| (rest, Loc::Addr(n)));
     }
+    if input.starts_with('"') {
+        return quoted(input).map(|(rest, name)| (rest, Loc::Name(name)));
+    }
+    if let Some(after) = input.strip_prefix('%') {
+        return inst(after);
+    }
+    if let Ok((rest, queue)) = queue(input)
+        && (rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace()))
+    {
+        return Ok((rest, Loc::Queue(queue)));
+    }
     let (rest, queue) = opt(terminated(queue, char('.'))).parse(input)?;
     if let Ok((after, dir)) = dir(rest) {
         let (rest, (first, last)) = range(after)?;
@@ -366,9 +471,17 @@ pub(super) fn loc(input: &str) -> Res<'_, Loc> {
         return stop(Fault::new("S003", rest, text));
     }
     let unknown = || Fault::new("S003", input, format!("{} is no place", shown(input)));
+    let word = input.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
+    if is_plain_name(word) {
+        let rest = input.get(word.len()..).unwrap_or_default();
+        return Ok((rest, Loc::Name(word.to_owned())));
+    }
     let Ok((rest, word)) = name(input) else { return stop(unknown().help(PLACES)) };
     if let Some(place) = PLACE_WORDS.into_iter().find(|p| p.to_string() == word) {
-        return Ok((rest, place));
+        return Ok(of_queue(rest, place));
+    }
+    if word == PASS {
+        return stage(skip(rest));
     }
     if let Some((_, make)) = NUMBERED_PLACES.into_iter().find(|p| p.0 == word) {
         let rest = skip(rest);
@@ -384,11 +497,50 @@ pub(super) fn loc(input: &str) -> Res<'_, Loc> {
     stop(unknown().help(help))
 }
 
+/// A doorbell with the queue behind it, if one is named.
+fn of_queue(rest: &str, place: Loc) -> (&str, Loc) {
+    match queue(skip(rest)) {
+        Ok((after, q)) if place == Loc::Doorbell(None) && rest != skip(rest) => {
+            (after, Loc::Doorbell(Some(q)))
+        }
+        _ => (rest, place),
+    }
+}
+
+/// The name of an instruction after `%`.
+fn inst(input: &str) -> Res<'_, Loc> {
+    if input.starts_with('"') {
+        return quoted(input).map(|(rest, name)| (rest, Loc::Inst(name)));
+    }
+    let word = input.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
+    if !is_word(word) {
+        let text = "a name should stand after `%`";
+        return stop(Fault::new("S003", input, text).help("as in %I-34, or %\"a b\" in quotes"));
+    }
+    Ok((input.get(word.len()..).unwrap_or_default(), Loc::Inst(word.to_owned())))
+}
+
+/// A stage of the lowering.
+fn stage(input: &str) -> Res<'_, Loc> {
+    let all = Pass::STAGES;
+    let word = input.split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
+    let names = all.map(crate::engine::lower::Stage::name);
+    if let Ok(i) = choose(word, &names) {
+        return Ok((input.get(word.len()..).unwrap_or_default(), Loc::Pass(all[i])));
+    }
+    let text = format!("a stage should stand after `pass`, not {}", shown(input));
+    let near = nearest(word, names);
+    let help =
+        if near.is_empty() { format!("one of {}", names.join(", ")) } else { did_you_mean(&near) };
+    stop(Fault::new("S003", input, text).wide(word.len()).help(help))
+}
+
 /// The words that a place may begin with, queues aside.
 pub(super) fn place_words() -> Vec<String> {
     let rings = crate::udma::Dir::BOTH.map(|d| d.name().to_owned());
     let words = PLACE_WORDS.map(|p| p.to_string());
-    rings.into_iter().chain(words).chain(NUMBERED_PLACES.map(|p| p.0.to_owned())).collect()
+    let numbered = NUMBERED_PLACES.map(|p| p.0.to_owned());
+    rings.into_iter().chain(words).chain(numbered).chain([PASS.to_owned()]).collect()
 }
 
 /// `[3]` or `[3:9]`, both ends included.

@@ -1,19 +1,21 @@
 //! One line of text to one [`Command`]: names by [`find`], a small function per verb
 //! (`docs/commands.md`, "Lines").
 
-use super::args::Args;
+use super::args::{Args, is_queue};
 use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, NameError,
-    Pass, SaveFormat, Unit, Who, find, nearest,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, Loc,
+    NameError, Pass, SaveFormat, Switch, Unit, Who, find, nearest,
 };
 use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
-use crate::udma::Dir;
 use crate::udma::cause::{CAUSES, by_name};
+use crate::udma::{Dir, reg};
+
+pub(super) mod stops;
 
 /// What a verb makes of its arguments.
 type Parse = fn(&mut Args<'_>) -> Result<Command, Fault>;
@@ -33,17 +35,26 @@ const VERBS: &[(&str, Parse)] = &[
     ("doorbell", doorbell),
     ("goto", goto),
     ("restart", |_| Ok(Command::Restart)),
-    ("break", |a| stop_at(a, false)),
-    ("tbreak", |a| stop_at(a, true)),
-    ("delete", |a| Ok(Command::Delete(numbers(a)))),
-    ("enable", |a| Ok(Command::Enable(numbers(a), true))),
-    ("disable", |a| Ok(Command::Enable(numbers(a), false))),
+    ("break", |a| stops::stop_at(a, false)),
+    ("tbreak", |a| stops::stop_at(a, true)),
+    ("watch", stops::watch),
+    ("catch", stops::catch),
+    ("commands", stops::commands),
+    ("delete", |a| Ok(Command::Delete(stops::numbers(a, stops::STOP_NUMBER)))),
+    ("enable", stops::enable),
+    ("disable", |a| Ok(Command::Enable(stops::numbers(a, stops::STOP_NUMBER), Switch::Off))),
     ("print", print),
+    ("display", stops::display),
+    ("undisplay", |a| Ok(Command::Undisplay(stops::numbers(a, "a display's number")))),
     ("x", examine),
     ("find", find_slots),
     ("where", |_| Ok(Command::Where)),
     ("info", info),
     ("explain", explain),
+    ("why", why),
+    ("last-write", |a| Ok(Command::LastWrite(a.bytes()?))),
+    ("next-read", |a| Ok(Command::NextRead(a.bytes()?))),
+    ("origin", |a| Ok(Command::Origin(a.bytes()?))),
     ("provenance", |a| Ok(Command::Provenance(a.subject()?))),
     ("pass", pass),
     ("list", list),
@@ -128,6 +139,10 @@ fn named(verb: &str, input: &str) -> Result<&'static CommandSpec, Fault> {
     let fault = |code, text: String| Fault::new(code, input, text).wide(verb.len());
     if verb.is_empty() {
         return Err(Fault::new("S001", input, "a command should stand here"));
+    }
+    if verb == stops::END || verb == stops::SILENT {
+        let text = format!("`{verb}` belongs to the commands of a stop");
+        return Err(fault("S001", text).help("`help commands` tells how they are written"));
     }
     find(verb).map_err(|e| match e {
         NameError::Unknown(near) => {
@@ -221,39 +236,6 @@ pub(super) fn is_mark(word: &str) -> bool {
         && (word == END_MARK || !word.split('-').all(has_value))
 }
 
-fn stop_at(a: &mut Args<'_>, once: bool) -> Result<Command, Fault> {
-    const OPTIONS: &[&str] = &["if", "once", "after"];
-    let loc = a.loc()?;
-    let (mut cond, mut once, mut after) = (None, once, None);
-    while !a.at_end() {
-        let again = a.wrong(format!("{} stands here twice", shown(skip(a.rest))));
-        let twice = match a.choose("an option", OPTIONS)? {
-            0 => cond.replace(a.expr()?).is_some(),
-            1 => std::mem::replace(&mut once, true) && a.spec.name == "break",
-            _ => after.replace(a.number("the number of hits to pass over")?).is_some(),
-        };
-        if twice {
-            return Err(again);
-        }
-    }
-    Ok(Command::Break { loc, cond, once, after: after.unwrap_or(0) })
-}
-
-/// Numbers of stops, all that are right; the others are kept as faults.
-fn numbers(a: &mut Args<'_>) -> Vec<u64> {
-    let mut out = Vec::new();
-    while !a.at_end() {
-        match a.number("a breakpoint's number") {
-            Ok(n) => out.push(n),
-            Err(fault) => {
-                a.keep(fault);
-                a.word();
-            }
-        }
-    }
-    out
-}
-
 /// A form in front of the arguments: `/x`, without the slash.
 fn slashed<'a>(a: &mut Args<'a>) -> Option<(Fault, &'a str)> {
     let whole = a.wrong("");
@@ -262,22 +244,21 @@ fn slashed<'a>(a: &mut Args<'a>) -> Option<(Fault, &'a str)> {
     Some((whole, form))
 }
 
+/// The form of a value in front of the arguments, if one is there; what is none is kept as a
+/// fault.
+fn form_of(a: &mut Args<'_>) -> Option<Form> {
+    let (at, text) = slashed(a)?;
+    let known = Form::LETTERS
+        .iter()
+        .find(|(c, f)| *f != Form::Desc && text.len() == 1 && text.starts_with(*c));
+    if known.is_none() {
+        a.keep(at.says(format!("{} is no form of a value", shown_verb(text))));
+    }
+    known.map(|k| k.1)
+}
+
 fn print(a: &mut Args<'_>) -> Result<Command, Fault> {
-    let form = match slashed(a) {
-        None => None,
-        Some((at, text)) => {
-            let known = Form::LETTERS
-                .iter()
-                .find(|(c, f)| *f != Form::Desc && text.len() == 1 && text.starts_with(*c));
-            match known {
-                Some((_, form)) => Some(*form),
-                None => {
-                    a.keep(at.says(format!("{} is no form of a value", shown_verb(text))));
-                    None
-                }
-            }
-        }
-    };
+    let form = form_of(a);
     Ok(Command::Print { expr: a.last_expr()?, form })
 }
 
@@ -332,13 +313,28 @@ fn examine_format(text: &str) -> Result<ExamineFormat, String> {
 }
 
 fn info(a: &mut Args<'_>) -> Result<Command, Fault> {
-    let what = a.choose("a subject", &Info::ALL.map(Info::name))?;
+    // As in gdb, where these are the same.
+    let alias = ["b", "watchpoints"].into_iter().any(|w| a.eat(w));
+    let all = Info::ALL.map(Info::name);
+    let what = if alias { Info::Breakpoints as usize } else { a.choose("a subject", &all)? };
     let queue = if a.at_end() { None } else { Some(a.queue()?) };
     Ok(Command::Info { what: Info::ALL[what], queue })
 }
 
+fn why(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let queue = if a.at_end() { None } else { Some(a.queue()?) };
+    Ok(Command::Why(queue))
+}
+
 fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
     let word = a.peek();
+    if let Some(name) = reg::register(word) {
+        a.word();
+        return Ok(Command::Explain(Explain::Register(name.to_owned())));
+    }
+    if is_queue(word) {
+        return Ok(Command::Explain(Explain::Queue(a.queue()?)));
+    }
     let code = lookup(word).map(|c| c.code);
     let cause = CAUSES.iter().map(|c| c.name).find(|c| c.eq_ignore_ascii_case(word));
     if let Some(name) = code.or(cause) {
@@ -346,14 +342,23 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
         return Ok(Command::Explain(Explain::Code(name.to_owned())));
     }
     let upper = word.to_ascii_uppercase();
-    let near = nearest(&upper, CAUSES.iter().map(|c| c.name));
+    let lower = word.to_ascii_lowercase();
+    let near: Vec<&str> = nearest(&upper, CAUSES.iter().map(|c| c.name))
+        .into_iter()
+        .chain(nearest(&lower, reg::register_names()))
+        .collect();
     let code_like = word.len() == 4 && word.bytes().skip(1).all(|b| b.is_ascii_digit());
-    let loc = a.loc();
+    let no_slot = a.wrong(format!("{} is no code, fault or place", shown(skip(a.rest))));
+    // A name could stand for a block: nothing that has bits.
+    let loc = match a.loc() {
+        Ok(Loc::Name(_)) => Err(no_slot),
+        other => other,
+    };
     loc.map(|loc| Command::Explain(Explain::Loc(loc))).map_err(|fault| match near.as_slice() {
         _ if code_like => fault.says(format!("no diagnostic has the code `{upper}`")),
         [] => fault,
         near => fault
-            .says(format!("{} is no code, fault or place", shown_verb(word)))
+            .says(format!("{} is no code, fault, register or place", shown_verb(word)))
             .help(did_you_mean(near)),
     })
 }

@@ -6,10 +6,11 @@ use super::args::place_words;
 use super::command::END_MARK;
 use super::expr::{here_names, plain_names, queue, queue_names, slot_names};
 use super::lex::{is_name, skip, without_comment};
-use crate::engine::command::{Arg, COMMANDS, CommandSpec, find};
+use crate::diag::codes::CODES;
+use crate::engine::command::{Arg, COMMANDS, CommandSpec, Pass, find, inst_text, name_text};
 use crate::engine::program::QueueId;
-use crate::udma::Dir;
-use crate::udma::cause::CAUSES;
+use crate::udma::{Dir, cause::CAUSES, reg::register_names};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Names of a session that no table has.
@@ -21,6 +22,10 @@ pub struct Names {
     pub vars: Vec<String>,
     /// Queues of the program.
     pub queues: Vec<QueueId>,
+    /// Blocks, queues and locations of a module.
+    pub named: Vec<String>,
+    /// Instructions of a module, of all stages.
+    pub insts: Vec<String>,
 }
 
 /// One thing that may stand at the cursor.
@@ -62,9 +67,31 @@ pub fn complete(line: &str, cursor: usize, names: &Names) -> Completion {
     };
     let (verb, rest) = start.split_at_checked(gap).unwrap_or((start, ""));
     match find(verb.strip_suffix('!').unwrap_or(verb)) {
+        Ok(spec) if spec.name == COMMANDS_OF_A_STOP => {
+            let from = end - attached(rest).len();
+            let inner = line.get(from..end).unwrap_or_default();
+            let found = complete(inner, inner.len(), names);
+            Completion { range: from + found.range.start..end, ..found }
+        }
         Ok(spec) => arguments(spec, rest, end, names),
         Err(_) => nothing,
     }
+}
+
+/// The verb whose arguments are commands.
+const COMMANDS_OF_A_STOP: &str = "commands";
+
+/// The command that is being written among those of a stop: what stands behind its number, or
+/// behind the last semicolon.
+fn attached(rest: &str) -> &str {
+    let last = super::command::stops::pieces(rest).last().copied().unwrap_or_default();
+    let piece = rest.get(last.0..).unwrap_or_default();
+    if last.0 > 0 {
+        return piece;
+    }
+    let start = skip(piece);
+    let behind = start.trim_start_matches(|c: char| c.is_ascii_digit());
+    if behind.starts_with(|c: char| c.is_ascii_whitespace()) { behind } else { start }
 }
 
 /// Commands whose name or short name begins with a text.
@@ -83,6 +110,9 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
     let before = words(rest.get(..word_start).unwrap_or_default());
     let mut out = Completion { range: end - word.len()..end, ..Completion::default() };
     if word.starts_with('/') {
+        return out;
+    }
+    if spec.args.first() == Some(&Arg::Loc) && in_place(&before, word, names, &mut out) {
         return out;
     }
     for arg in kinds(spec, &before) {
@@ -113,6 +143,38 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
             Arg::Loc => {
                 out.add(place_words(), word);
                 out.add(names.queues.iter().map(|q| format!("{q}.")), word);
+                out.add(module_names(names), word);
+            }
+            Arg::Watch => {
+                out = expression(rest, end, names);
+                if out.range.start == end - word.len() {
+                    let own = names.named.iter().map(|n| name_text(n));
+                    out.add(own.chain(["semaphore".to_owned()]), word);
+                }
+            }
+            Arg::Catch => {
+                match before.first() {
+                    Some(&"fault") => {
+                        let mut all: Vec<String> =
+                            CAUSES.iter().map(|c| c.name.to_owned()).collect();
+                        all.sort_unstable();
+                        all.dedup();
+                        out.add(all, word);
+                    }
+                    Some(&"doorbell") => {
+                        out.add(names.queues.iter().map(QueueId::to_string), word);
+                    }
+                    Some(&"ret") => out.add(["BUG".to_owned()], word),
+                    _ => {}
+                }
+                if let Some(Arg::Words(options)) = spec.args.last() {
+                    out.add(options.iter().map(|w| (*w).to_owned()), word);
+                }
+            }
+            Arg::Explained => {
+                out.add(place_words(), word);
+                out.add(names.queues.iter().map(QueueId::to_string), word);
+                out.add(explained().map(str::to_owned), word);
             }
             Arg::Expr => return expression(rest, end, names),
             Arg::Field => {
@@ -128,6 +190,28 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
         }
     }
     out
+}
+
+/// Names of a module as places are written.
+fn module_names(names: &Names) -> impl Iterator<Item = String> + '_ {
+    let insts = names.insts.iter().map(|n| inst_text(n));
+    names.named.iter().map(|n| name_text(n)).chain(insts)
+}
+
+/// What may stand after the first word of a place that has two; whether there is nothing else.
+fn in_place(before: &[&str], word: &str, names: &Names, out: &mut Completion) -> bool {
+    match before {
+        ["doorbell"] => {
+            out.add(names.queues.iter().map(QueueId::to_string), word);
+            false
+        }
+        ["pass"] => {
+            out.add(Pass::STAGES.map(|s| s.name().to_owned()), word);
+            true
+        }
+        ["batch" | "event" | "line"] => true,
+        _ => false,
+    }
 }
 
 /// The finished words in front of the cursor; a form after the verb is none.
@@ -147,7 +231,8 @@ fn kinds(spec: &CommandSpec, before: &[&str]) -> Vec<Arg> {
         return all.to_vec();
     }
     // A condition goes on until another option begins.
-    if all.contains(&Arg::Loc) && before.contains(&"if") {
+    let stop = [Arg::Loc, Arg::Watch, Arg::Catch].iter().any(|a| all.contains(a));
+    if stop && before.contains(&"if") {
         return vec![Arg::Expr];
     }
     match (all.get(before.len()), all.last()) {
@@ -157,11 +242,24 @@ fn kinds(spec: &CommandSpec, before: &[&str]) -> Vec<Arg> {
     }
 }
 
+/// Names that `explain` has pages on: registers, codes, faults.
+fn explained() -> impl Iterator<Item = &'static str> {
+    let mut faults: Vec<&str> = CAUSES.iter().map(|c| c.name).collect();
+    faults.sort_unstable();
+    faults.dedup();
+    register_names().chain(CODES.iter().map(|c| c.code)).chain(faults)
+}
+
 impl Completion {
     /// Adds those that begin with `begin`.
     fn add(&mut self, all: impl IntoIterator<Item = String>, begin: &str) {
-        let fit = all.into_iter().filter(|t| t.starts_with(begin));
-        self.candidates.extend(fit.map(|text| Candidate { text, note: "" }));
+        // A name of two tables is still one name.
+        let mut known: BTreeSet<String> = self.candidates.iter().map(|c| c.text.clone()).collect();
+        for text in all.into_iter().filter(|t| t.starts_with(begin)) {
+            if known.insert(text.clone()) {
+                self.candidates.push(Candidate { text, note: "" });
+            }
+        }
     }
 }
 
@@ -248,6 +346,8 @@ mod tests {
             marks: vec!["start".into()],
             vars: vec!["base".into()],
             queues: vec![QueueId { engine: 5, queue: 0 }],
+            named: vec!["dma_block_0".into(), "rows".into()],
+            insts: vec!["I-34".into(), "a b".into()],
         }
     }
 
@@ -272,11 +372,44 @@ mod tests {
         assert_eq!(lines("step 3 packet e"), ["step 3 packet event", "step 3 packet engine"]);
         assert_eq!(lines("info rin"), ["info rings"]);
         assert_eq!(lines("info queue "), ["info queue e5.q0"]);
+        assert_eq!(lines("why "), ["why e5.q0"]);
+        assert_eq!(lines("explain drt"), ["explain drtp_inc", "explain drtp"]);
+        assert_eq!(lines("explain STRM"), ["explain STRM_FIRST", "explain STRM_LAST"]);
+        assert_eq!(lines("explain R01").len(), 10);
+        assert_eq!(lines("explain e5"), ["explain e5.q0"]);
+        assert_eq!(lines("last-write tx[1].buf"), ["last-write tx[1].buf_ptr"]);
         assert_eq!(lines("goto s"), ["goto start"]);
         assert_eq!(lines("goto e"), ["goto end"]);
         assert_eq!(lines("break ma"), ["break marker"]);
         assert_eq!(lines("break marker o"), ["break marker once"]);
         assert!(complete("source x", 8, &names()).file);
+    }
+
+    #[test]
+    fn stops_complete_places_names_of_the_module_and_what_may_be_caught() {
+        assert_eq!(lines("break dma"), ["break dma_block_0"]);
+        assert_eq!(lines("break %"), ["break %I-34", "break %\"a b\""]);
+        assert_eq!(lines("break pass sp"), ["break pass split"]);
+        assert_eq!(
+            lines("tbreak doorbell "),
+            [
+                "tbreak doorbell e5.q0",
+                "tbreak doorbell if",
+                "tbreak doorbell once",
+                "tbreak doorbell after",
+            ]
+        );
+        assert_eq!(lines("watch ro"), ["watch rows"]);
+        assert_eq!(lines("watch mark"), ["watch marker"]);
+        assert_eq!(lines("watch 0x10 ch"), ["watch 0x10 change"]);
+        assert_eq!(lines("watch 0x10 if ev"), ["watch 0x10 if event"]);
+        assert_eq!(lines("catch ra"), ["catch race"]);
+        assert_eq!(lines("catch fault PKT"), ["catch fault PKT_LEN"]);
+        assert_eq!(lines("catch doorbell e"), ["catch doorbell e5.q0"]);
+        assert_eq!(lines("catch race o"), ["catch race once"]);
+        assert_eq!(lines("enable o"), ["enable once"]);
+        assert_eq!(lines("commands 1 pri"), ["commands 1 print"]);
+        assert_eq!(lines("commands 1 silent; print ev"), ["commands 1 silent; print event"]);
     }
 
     #[test]

@@ -45,6 +45,12 @@ impl Fault {
         self
     }
 
+    /// In a longer line, with so many more bytes behind what was parsed.
+    pub fn before(mut self, more: usize) -> Fault {
+        self.0.left += more;
+        self
+    }
+
     /// With another message.
     pub fn says(mut self, message: impl Into<String>) -> Fault {
         self.0.message = message.into();
@@ -73,7 +79,8 @@ impl Fault {
     /// More advice after what there is.
     pub fn also(mut self, help: &str) -> Fault {
         let all = match self.0.help.take() {
-            Some(before) => format!("{before} {help}"),
+            Some(before) if before.ends_with(['.', '?', '!']) => format!("{before} {help}"),
+            Some(before) => format!("{before}. {help}"),
             None => help.to_owned(),
         };
         self.0.help = Some(all);
@@ -238,22 +245,7 @@ fn escape(rest: &mut std::str::Chars<'_>) -> Option<char> {
 }
 
 /// A text in double quotes from which [`quoted`] reads it back.
-pub(super) fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
+pub(super) use crate::engine::command::quote;
 
 /// The line without its comment: `#` begins one, outside of quotes.
 pub(super) fn without_comment(line: &str) -> &str {

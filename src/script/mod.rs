@@ -10,6 +10,7 @@ mod complete;
 mod expr;
 pub mod help;
 mod lex;
+mod pin;
 mod print;
 pub mod runner;
 #[cfg(test)]
@@ -19,4 +20,5 @@ pub use args::parse_loc;
 pub use command::parse_command;
 pub use complete::{Candidate, Completion, Names, complete};
 pub use expr::parse_expr;
-pub use print::print;
+pub use pin::pinned;
+pub use print::{block_text, print};

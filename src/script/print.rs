@@ -2,12 +2,14 @@
 //! line gives the command back (`docs/commands.md`, "Lines").
 
 use super::args::is_bare_name;
+use super::command::stops::SILENT;
 use super::command::{REVERSE, is_mark, unit_of};
 use super::lex::quote;
 use crate::engine::command::{
-    Command, ExamineFormat, Expect, Explain, Form, Goto, InjectAt, Loc, Pass, Subject, Who,
+    Attached, Block, Command, ExamineFormat, Expect, Explain, Form, Goto, InjectAt, Loc, Pass,
+    Subject, Switch, Who,
 };
-use crate::engine::expr::QueueRef;
+use crate::engine::expr::{Expr, QueueRef};
 use std::fmt::Write as _;
 
 /// A command as one line, from which [`parse_command`](super::parse_command) reads it back.
@@ -36,21 +38,39 @@ pub fn print(command: &Command) -> String {
         }
         Command::Restart => "restart".to_owned(),
         Command::Break { loc, cond, once, after } => {
-            let mut out = format!("break {loc}");
-            if let Some(cond) = cond {
-                let _ = write!(out, " if {cond}");
+            stop(format!("break {loc}"), cond.as_ref(), *once, *after)
+        }
+        Command::Watch { watch, cond, once, after } => {
+            stop(format!("watch {watch}"), cond.as_ref(), *once, *after)
+        }
+        Command::Catch { what, cond, once, after } => {
+            stop(format!("catch {what}"), cond.as_ref(), *once, *after)
+        }
+        Command::Commands { stop, what } => {
+            let mut out = "commands".to_owned();
+            if let Some(n) = stop {
+                let _ = write!(out, " {n}");
             }
-            if *once {
-                out.push_str(" once");
-            }
-            if *after > 0 {
-                let _ = write!(out, " after {after}");
+            match what {
+                Attached::Show => {}
+                Attached::Clear => out.push_str(" end"),
+                Attached::Set(block) => {
+                    let _ = write!(out, " {}", block_text(block));
+                }
             }
             out
         }
         Command::Delete(numbers) => numbered("delete", numbers),
-        Command::Enable(numbers, true) => numbered("enable", numbers),
-        Command::Enable(numbers, false) => numbered("disable", numbers),
+        Command::Enable(numbers, Switch::On) => numbered("enable", numbers),
+        Command::Enable(numbers, Switch::Once) => numbered("enable once", numbers),
+        Command::Enable(numbers, Switch::Delete) => numbered("enable delete", numbers),
+        Command::Enable(numbers, Switch::Off) => numbered("disable", numbers),
+        Command::Display { expr: None, .. } => "display".to_owned(),
+        Command::Display { expr: Some(expr), form: None } => format!("display {expr}"),
+        Command::Display { expr: Some(expr), form: Some(form) } => {
+            format!("display/{} {expr}", letter(*form))
+        }
+        Command::Undisplay(numbers) => numbered("undisplay", numbers),
         Command::Print { expr, form } => match form {
             Some(form) => format!("print/{} {expr}", letter(*form)),
             None => format!("print {expr}"),
@@ -66,6 +86,12 @@ pub fn print(command: &Command) -> String {
         Command::Info { what, queue } => with_queue(format!("info {}", what.name()), *queue),
         Command::Explain(Explain::Code(code)) => format!("explain {code}"),
         Command::Explain(Explain::Loc(loc)) => format!("explain {loc}"),
+        Command::Explain(Explain::Register(name)) => format!("explain {name}"),
+        Command::Explain(Explain::Queue(queue)) => format!("explain {queue}"),
+        Command::LastWrite(bytes) => format!("last-write {bytes}"),
+        Command::NextRead(bytes) => format!("next-read {bytes}"),
+        Command::Origin(bytes) => format!("origin {bytes}"),
+        Command::Why(queue) => with_queue("why".to_owned(), *queue),
         Command::Provenance(s) => format!("provenance {}", subject(s)),
         Command::Pass(Pass::Show) => "pass".to_owned(),
         Command::Pass(Pass::Select(stage)) => format!("pass {stage}"),
@@ -121,8 +147,33 @@ fn counted(back: bool, name: &str, count: u64) -> String {
     out
 }
 
-fn numbered(name: &str, numbers: &[u64]) -> String {
-    numbers.iter().fold(name.to_owned(), |out, n| format!("{out} {n}"))
+/// A stop with its options.
+fn stop(mut out: String, cond: Option<&Expr>, once: bool, after: u64) -> String {
+    if let Some(cond) = cond {
+        let _ = write!(out, " if {cond}");
+    }
+    if once {
+        out.push_str(" once");
+    }
+    if after > 0 {
+        let _ = write!(out, " after {after}");
+    }
+    out
+}
+
+/// The commands of a stop on one line. An empty block is one semicolon.
+pub fn block_text(block: &Block) -> String {
+    let silent = block.silent.then(|| SILENT.to_owned());
+    let all: Vec<String> =
+        silent.into_iter().chain(block.lines.iter().map(|l| print(&l.command))).collect();
+    if all.is_empty() { ";".to_owned() } else { all.join("; ") }
+}
+
+fn numbered(name: &str, numbers: &[(u64, u64)]) -> String {
+    numbers.iter().fold(name.to_owned(), |out, (first, last)| match first == last {
+        true => format!("{out} {first}"),
+        false => format!("{out} {first}-{last}"),
+    })
 }
 
 fn with_queue(mut out: String, queue: Option<QueueRef>) -> String {
@@ -138,9 +189,10 @@ fn subject(s: &Subject) -> String {
         if is_bare_name(name, percent) { name.to_owned() } else { quote(name) }
     };
     match s {
-        Subject::Slot { queue, dir, index } => {
+        Subject::Slot { queue, dir, index, path } => {
             let (queue, dir, first) = (*queue, *dir, *index);
-            Loc::Slots { queue, dir, first, last: first }.to_string()
+            let slot = Loc::Slots { queue, dir, first, last: first }.to_string();
+            path.iter().fold(slot, |out, name| format!("{out}.{name}"))
         }
         Subject::Addr(addr) => format!("{addr:#x}"),
         Subject::Inst(name) => format!("%{}", named(name, true)),
@@ -177,8 +229,9 @@ fn expectation(e: &Expect) -> String {
 
 /// A text as it is where it reads back as it is, else in quotes.
 fn bare_or_quoted(text: &str, blanks: bool) -> String {
-    let special =
-        |c: char| c.is_control() || matches!(c, '"' | '#') || (c.is_ascii_whitespace() && !blanks);
+    let special = |c: char| {
+        c.is_control() || matches!(c, '"' | '#' | ';') || (c.is_ascii_whitespace() && !blanks)
+    };
     let bare = !text.contains(special) && text.trim_ascii() == text && !text.is_empty();
     if bare { text.to_owned() } else { quote(text) }
 }

@@ -4,14 +4,18 @@
 //! Nothing here reads a file. A `source` is answered by the caller, who also decides what a
 //! file's name is relative to.
 
+use super::command::stops::{END, add_line};
 use super::help::help;
 use super::lex::{skip, without_comment};
 use super::parse_command;
+use super::pin::word_in;
 use crate::diag::{Diagnostic, Place, Report};
-use crate::engine::command::Command;
-use crate::engine::session::{Effect, Session};
-use crate::limits::{MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES};
-use std::collections::BTreeMap;
+use crate::engine::command::{Attached, Block, BlockLine, Command};
+use crate::engine::session::{Effect, Outcome, Session};
+use crate::limits::{
+    MAX_FOLLOWING_COMMANDS, MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES,
+};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// The word that may head a script, with its version after it.
@@ -26,6 +30,21 @@ pub struct Reply {
     pub lines: Vec<String>,
     /// The script ends here.
     pub quit: bool,
+    /// It moved in time.
+    pub moved: bool,
+    /// Commands of the stops that were hit.
+    pub follow: Vec<BlockLine>,
+}
+
+impl From<Outcome> for Reply {
+    fn from(mut done: Outcome) -> Reply {
+        Reply {
+            quit: done.quit,
+            moved: done.halt.is_some(),
+            follow: std::mem::take(&mut done.follow),
+            lines: done.into_text(),
+        }
+    }
 }
 
 /// What commands are run against.
@@ -52,7 +71,7 @@ impl Target for Session {
                 let text = format!("`{file}`: files cannot be written from here");
                 Err(Diagnostic::new("S022", text))
             }
-            None => Ok(Reply { quit: done.quit, lines: done.into_text() }),
+            None => Ok(done.into()),
         }
     }
 
@@ -85,6 +104,8 @@ pub struct Line {
     pub column: u64,
     /// Its characters.
     pub width: u64,
+    /// They themselves.
+    pub text: Arc<str>,
     /// What it says.
     pub command: Command,
 }
@@ -92,7 +113,22 @@ pub struct Line {
 impl Line {
     /// A command that no text holds, such as one of the command line.
     pub fn new(file: &str, command: Command) -> Line {
-        Line { file: file.into(), number: 1, column: 1, width: 1, command }
+        Line { file: file.into(), number: 1, column: 1, width: 1, text: "".into(), command }
+    }
+
+    /// A command of a stop that was hit because of this line.
+    fn following(&self, of: BlockLine) -> Line {
+        let place = of.written.place.as_deref();
+        let number = |n: Option<u64>, own| place.map_or(own, |_| n.unwrap_or(1));
+        let at = place.cloned().unwrap_or_default();
+        Line {
+            file: at.file.map_or_else(|| self.file.clone(), |f| f.into()),
+            number: number(at.line, self.number),
+            column: number(at.column, self.column),
+            width: number(at.width, self.width),
+            text: of.written.text.into(),
+            command: of.command,
+        }
     }
 
     /// Where it stands.
@@ -134,33 +170,66 @@ pub fn parse(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Vec<Line>,
 }
 
 /// Runs lines until their end, a `quit`, or the first that fails; `say` gets each line of
-/// output as it comes.
+/// output as it comes. Commands of a stop that is hit come before the next line.
 pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -> End {
     for line in lines {
-        let reply = match &line.command {
-            // What is sourced follows.
-            Command::Source(_) => continue,
-            Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), quit: false }),
-            command => target.run(command),
-        };
-        match reply {
-            Ok(reply) => {
-                reply.lines.iter().for_each(|l| say(l));
-                if reply.quit {
-                    break;
-                }
+        let mut waiting = VecDeque::from([line.clone()]);
+        let mut done = 0;
+        while let Some(line) = waiting.pop_front() {
+            let reply = match one(target, &line, say) {
+                Ok(reply) => reply,
+                Err(end) => return end,
+            };
+            if reply.quit {
+                return End::Done;
             }
-            Err(d) => {
-                let mut d = placed(d, line, target.event());
-                if let Command::Provenance(s) = &line.command {
-                    at_the_end(&mut d.place, line, super::print::subject_width(s));
-                }
-                let failed = matches!(d.code, "S007" | "S008");
-                return if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) };
+            // What would come after a move is left out, as in gdb.
+            if reply.moved {
+                waiting.clear();
+            }
+            for of in reply.follow.into_iter().rev() {
+                waiting.push_front(line.following(of));
+            }
+            done += 1;
+            if done > MAX_FOLLOWING_COMMANDS && !waiting.is_empty() {
+                return End::Wrong(placed(endless(), &line, target.event()).into());
             }
         }
     }
     End::Done
+}
+
+/// That the commands of stops lead from stop to stop without end.
+pub fn endless() -> Diagnostic {
+    let text = format!("the commands of stops are more than {MAX_FOLLOWING_COMMANDS} in a row");
+    Diagnostic::new("S023", text).help("does each of two stops go on to the other?")
+}
+
+/// Runs one line.
+fn one(target: &mut dyn Target, line: &Line, say: &mut dyn FnMut(&str)) -> Result<Reply, End> {
+    let reply = match &line.command {
+        // What is sourced follows.
+        Command::Source(_) => return Ok(Reply::default()),
+        Command::Help(name) => Ok(Reply { lines: help(name.as_deref()), ..Reply::default() }),
+        command => target.run(command),
+    };
+    match reply {
+        Ok(reply) => {
+            reply.lines.iter().for_each(|l| say(l));
+            Ok(reply)
+        }
+        Err(d) => {
+            let word = word_in(&d, &line.text).filter(|_| d.place.column.is_none());
+            let mut d = placed(d, line, target.event());
+            if let Some((column, width)) = word {
+                (d.place.column, d.place.width) = (Some(line.column + column - 1), Some(width));
+            } else if let Command::Provenance(s) = &line.command {
+                at_the_end(&mut d.place, line, super::print::subject_width(s));
+            }
+            let failed = matches!(d.code, "S007" | "S008");
+            Err(if failed { End::Failed(d.into()) } else { End::Wrong(d.into()) })
+        }
+    }
 }
 
 /// A finding at the line that made it; what else its place tells is kept.
@@ -175,6 +244,22 @@ fn placed(mut d: Diagnostic, line: &Line, event: Option<u64>) -> Diagnostic {
 struct Read {
     line: Line,
     source: Option<Arc<str>>,
+}
+
+/// Commands of a stop whose `end` is still to come.
+struct Open {
+    /// The line that begins them.
+    line: Line,
+    stop: Option<u64>,
+    block: Block,
+}
+
+/// Column, from 1, and characters of what a line says.
+fn extent(line: &str) -> (u64, u64) {
+    let before = line.len() - skip(line).len();
+    let column = line.get(..before).map_or(0, |s| s.chars().count() as u64) + 1;
+    let text = skip(without_comment(line)).trim_ascii_end();
+    (column, text.chars().count() as u64)
 }
 
 /// Points at the last `width` characters of a command.
@@ -202,14 +287,47 @@ impl Reader<'_> {
             self.report.push(Diagnostic::new("S009", message).in_file(file));
         } else {
             let mut head = true;
+            let mut open = None;
             for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-                self.line(file, number, line, &mut head, &mut lines);
+                match open.take() {
+                    Some(block) => open = self.block_line(block, number, line, &mut lines),
+                    None => open = self.line(file, number, line, &mut head, &mut lines),
+                }
+            }
+            if let Some(Open { line, .. }) = open {
+                let text = "the commands that begin here are not closed: `end` is missing";
+                self.report.push(Diagnostic::new("S003", text).at(line.place()));
             }
         }
         self.parsed.insert(file.clone(), lines);
     }
 
-    /// Reads one line; `head` says that nothing but comments came before it.
+    /// Reads a line of the commands of a stop; `end` puts them where they began.
+    fn block_line(
+        &mut self,
+        mut open: Open,
+        number: u64,
+        line: &str,
+        out: &mut Vec<Read>,
+    ) -> Option<Open> {
+        let text = skip(without_comment(line));
+        if text.trim_ascii_end() == END {
+            let Open { mut line, stop, block } = open;
+            line.command = Command::Commands { stop, what: Attached::Set(block) };
+            out.push(Read { line, source: None });
+            return None;
+        }
+        let (column, width) = extent(line);
+        let place = Place::text(number, column, width).in_file(&open.line.file);
+        for mut d in add_line(&mut open.block, line, place).err().unwrap_or_default() {
+            d.place.line = Some(number);
+            self.report.push(d.in_file(&open.line.file));
+        }
+        Some(open)
+    }
+
+    /// Reads one line; `head` says that nothing but comments came before it. The answer is a
+    /// block of commands that begins here.
     fn line(
         &mut self,
         file: &Arc<str>,
@@ -217,11 +335,9 @@ impl Reader<'_> {
         line: &str,
         head: &mut bool,
         out: &mut Vec<Read>,
-    ) {
-        let text = skip(without_comment(line));
-        let before = line.len() - skip(line).len();
-        let column = line.get(..before).map_or(0, |s| s.chars().count() as u64) + 1;
-        let width = text.trim_ascii_end().chars().count() as u64;
+    ) -> Option<Open> {
+        let text = skip(without_comment(line)).trim_ascii_end();
+        let (column, width) = extent(line);
         if !text.is_empty() && std::mem::take(head) && is_header(text) {
             if let Some(version) = other_version(text) {
                 let message = format!("version {version} of the command language is not known");
@@ -229,13 +345,29 @@ impl Reader<'_> {
                 let d = Diagnostic::new("S009", message).at(place);
                 self.report.push(d.help(format!("this build reads `{HEADER} {VERSION}`")));
             }
-            return;
+            return None;
         }
         match parse_command(line) {
             Ok(None) => {}
-            Ok(Some(command)) => {
-                let line = Line { file: file.clone(), number, column, width, command };
-                out.push(Read { line, source: None });
+            Ok(Some(mut command)) => {
+                let begins = match &mut command {
+                    Command::Commands { stop, what: Attached::Show } => Some(*stop),
+                    Command::Commands { what: Attached::Set(block), .. } => {
+                        let place = Place::text(number, column, width).in_file(file);
+                        let place = Arc::new(place);
+                        block.lines.iter_mut().for_each(|l| {
+                            l.written.place = Some(place.clone());
+                        });
+                        None
+                    }
+                    _ => None,
+                };
+                let text = text.into();
+                let line = Line { file: file.clone(), number, column, width, text, command };
+                match begins {
+                    Some(stop) => return Some(Open { line, stop, block: Block::default() }),
+                    None => out.push(Read { line, source: None }),
+                }
             }
             Err(all) => {
                 for mut d in all {
@@ -244,6 +376,7 @@ impl Reader<'_> {
                 }
             }
         }
+        None
     }
 
     /// Fetches what a script sources; the names of the texts that are new.

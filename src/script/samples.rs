@@ -3,10 +3,11 @@
 
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
-    COMMANDS, Command, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, Loc, Pass,
-    SaveFormat, Subject, Unit, Who,
+    Access, Attached, Block, BlockLine, Bytes, COMMANDS, Catch, Command, ExamineFormat, Expect,
+    Explain, Form, Goto, Info, InjectAt, Loc, Numbers, Pass, SaveFormat, Subject, Switch, Unit,
+    Watch, Watched, Who, Written,
 };
-use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, UnOp};
+use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, SLOT_PROPERTIES, UnOp};
 use crate::engine::program::QueueId;
 use crate::udma::cause::{CAUSES, Cause};
 use crate::udma::{Dir, field::FIELDS};
@@ -117,7 +118,14 @@ pub(super) fn loc() -> impl Strategy<Value = Loc> {
         num().prop_map(Loc::Batch),
         num().prop_map(Loc::Addr),
         num().prop_map(Loc::Event),
-        select(vec![Loc::Marker, Loc::Doorbell, Loc::Fault]),
+        num().prop_map(Loc::Line),
+        select(vec![Loc::Marker, Loc::Fault]),
+        option::of(named_queue()).prop_map(Loc::Doorbell),
+        named_queue().prop_map(Loc::Queue),
+        select(Pass::STAGES.to_vec()).prop_map(Loc::Pass),
+        any::<String>().prop_map(Loc::Inst),
+        "[a-zA-Z_][a-zA-Z0-9_.-]{0,8}".prop_map(Loc::Name),
+        any::<String>().prop_map(Loc::Name),
     ]
 }
 
@@ -150,9 +158,78 @@ fn runs() -> impl Strategy<Value = Command> {
         Just(Command::Restart),
         (loc(), option::of(expr()), any::<bool>(), num())
             .prop_map(|(loc, cond, once, after)| Command::Break { loc, cond, once, after }),
-        vec(num(), 0..4).prop_map(Command::Delete),
-        (vec(num(), 0..4), any::<bool>()).prop_map(|(n, on)| Command::Enable(n, on)),
+        stops(),
     ]
+}
+
+fn numbers() -> impl Strategy<Value = Numbers> {
+    vec((num(), 0..9u64).prop_map(|(first, more)| (first, first.saturating_add(more))), 0..4)
+}
+
+fn form() -> impl Strategy<Value = Form> {
+    select(vec![Form::Hex, Form::Decimal, Form::Binary, Form::Char])
+}
+
+fn watched() -> impl Strategy<Value = (Watched, Option<Expr>)> {
+    // A bare name is a location's unless an expression begins with it.
+    let bytes = prop_oneof![
+        expr().prop_map(Watched::Expr),
+        (queue(), dir(), num(), 1..100u64).prop_map(|(queue, dir, first, more)| {
+            let first = first.min(u64::MAX - 100);
+            Watched::Slots { queue, dir, first, last: first + more }
+        }),
+        any::<String>().prop_map(Watched::Name),
+        ident().prop_map(Watched::Name),
+    ];
+    prop_oneof![
+        4 => (bytes, option::of(expr())),
+        1 => num().prop_map(|n| (Watched::Semaphore(n), None)),
+    ]
+}
+
+fn catch() -> impl Strategy<Value = Catch> {
+    prop_oneof![
+        option::of(fault()).prop_map(Catch::Fault),
+        option::of(named_queue()).prop_map(Catch::Doorbell),
+        option::of(any::<i64>()).prop_map(Catch::Ret),
+        select(vec![Catch::Race, Catch::Marker, Catch::Timeout, Catch::Bug, Catch::Stall]),
+    ]
+}
+
+fn stops() -> impl Strategy<Value = Command> {
+    let options = || (option::of(expr()), any::<bool>(), num());
+    let switch = select(vec![Switch::On, Switch::Off, Switch::Once, Switch::Delete]);
+    prop_oneof![
+        numbers().prop_map(Command::Delete),
+        (numbers(), switch).prop_map(|(n, s)| Command::Enable(n, s)),
+        numbers().prop_map(Command::Undisplay),
+        (expr(), option::of(form())).prop_map(|(e, form)| Command::Display { expr: Some(e), form }),
+        Just(Command::Display { expr: None, form: None }),
+        (watched(), select(Access::ALL.to_vec()), options()).prop_map(
+            |((what, len), on, (cond, once, after))| {
+                Command::Watch { watch: Watch { what, len, on }, cond, once, after }
+            }
+        ),
+        (catch(), options()).prop_map(|(what, (cond, once, after))| Command::Catch {
+            what,
+            cond,
+            once,
+            after
+        }),
+    ]
+}
+
+/// Commands of a stop, made of these.
+fn commands(of: impl Strategy<Value = Command>) -> impl Strategy<Value = Command> {
+    let line = of.prop_map(|command| BlockLine { command, written: Written::default() });
+    let block =
+        (any::<bool>(), vec(line, 0..4)).prop_map(|(silent, lines)| Block { silent, lines });
+    let what = prop_oneof![
+        1 => Just(Attached::Show),
+        1 => Just(Attached::Clear),
+        4 => block.prop_map(Attached::Set),
+    ];
+    (option::of(num()), what).prop_map(|(stop, what)| Command::Commands { stop, what })
 }
 
 fn pass() -> impl Strategy<Value = Pass> {
@@ -178,7 +255,16 @@ fn looks() -> impl Strategy<Value = Command> {
         Just(Command::Where),
         (select(Info::ALL.to_vec()), option::of(named_queue()))
             .prop_map(|(what, queue)| Command::Info { what, queue }),
-        loc().prop_map(|l| Command::Explain(Explain::Loc(l))),
+        loc()
+            .prop_filter("a name has no bits", |l| !matches!(l, Loc::Name(_)))
+            .prop_map(|l| Command::Explain(Explain::Loc(l))),
+        select(crate::udma::reg::register_names().collect::<Vec<_>>())
+            .prop_map(|n| Command::Explain(Explain::Register(n.to_owned()))),
+        named_queue().prop_map(|q| Command::Explain(Explain::Queue(q))),
+        bytes().prop_map(Command::LastWrite),
+        bytes().prop_map(Command::NextRead),
+        bytes().prop_map(Command::Origin),
+        option::of(named_queue()).prop_map(Command::Why),
         subject().prop_map(Command::Provenance),
         prop_oneof![select(codes), fault()].prop_map(|c| Command::Explain(Explain::Code(c))),
         pass().prop_map(Command::Pass),
@@ -195,10 +281,40 @@ fn looks() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// A direction, and words and fields of its descriptors.
+fn subject_path() -> impl Strategy<Value = (Dir, Vec<String>)> {
+    let own = |n: &String| SLOT_PROPERTIES.iter().all(|p| p.0 != n);
+    let fields = slot_path().prop_map(move |(dir, path)| match path.iter().all(own) {
+        true => (dir, path),
+        false => (dir, Vec::new()),
+    });
+    prop_oneof![dir().prop_map(|d| (d, Vec::new())), fields]
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    let slots = (queue(), dir(), num(), 0..100u64).prop_map(|(queue, dir, first, more)| {
+        Bytes::Slots { queue, dir, first, last: first.saturating_add(more) }
+    });
+    let is_place = |e: &Expr| {
+        let slot = matches!(e, Expr::Slot { path, index, .. }
+            if path.is_empty() && matches!(**index, Expr::Num(_)));
+        slot || *e == Expr::Name("marker".to_owned())
+    };
+    let span = (expr(), option::of(expr()))
+        .prop_filter("a place", move |(addr, _)| !is_place(addr))
+        .prop_map(|(addr, len)| Bytes::Span { addr, len });
+    prop_oneof![slots, span, Just(Bytes::Marker)]
+}
+
 fn subject() -> impl Strategy<Value = Subject> {
     let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
     prop_oneof![
-        (queue(), dir(), num()).prop_map(|(queue, dir, index)| Subject::Slot { queue, dir, index }),
+        (queue(), num(), subject_path()).prop_map(|(queue, index, (dir, path))| Subject::Slot {
+            queue,
+            dir,
+            index,
+            path
+        }),
         num().prop_map(Subject::Addr),
         name().prop_map(Subject::Inst),
         name().prop_map(Subject::Name),
@@ -267,5 +383,9 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
         any::<String>().prop_map(Command::Echo),
         any::<String>().prop_filter("empty", |f| !f.is_empty()).prop_map(Command::Source),
     ];
-    prop_oneof![runs(), looks(), changes(), scripts]
+    let any = prop_oneof![runs(), looks(), changes(), scripts];
+    let source = |c: &Command| !matches!(c, Command::Source(_));
+    let any = any.boxed();
+    let attached = commands(any.clone().prop_filter("source", source));
+    prop_oneof![9 => any, 1 => attached]
 }

@@ -19,37 +19,126 @@ pub struct Cause {
     pub name: &'static str,
     /// One line for a reader.
     pub meaning: &'static str,
+    /// How it arises. MODEL: what silicon looks at is not public.
+    pub arises: &'static str,
+    /// What to do about it.
+    pub fix: &'static str,
 }
 
-const fn tx(bit: u8, name: &'static str, meaning: &'static str) -> Cause {
-    Cause { dir: Dir::Tx, bit, name, meaning }
+type Text = &'static str;
+
+const fn tx(bit: u8, name: Text, meaning: Text, arises: Text, fix: Text) -> Cause {
+    Cause { dir: Dir::Tx, bit, name, meaning, arises, fix }
 }
 
-const fn rx(bit: u8, name: &'static str, meaning: &'static str) -> Cause {
-    Cause { dir: Dir::Rx, bit, name, meaning }
+const fn rx(bit: u8, name: Text, meaning: Text, arises: Text, fix: Text) -> Cause {
+    Cause { dir: Dir::Rx, bit, name, meaning, arises, fix }
 }
 
 const RING_ID: &str = "PREFETCH_RING_ID";
 
+/// Found by no rule of the model; hardware may.
+const TIMEOUT: &str =
+    "memory did not answer in time. The model never finds it: its memory always answers.";
+const TIMEOUT_FIX: &str = "Look at the memory behind the address: powered, mapped, not hung.";
+
 /// Every named cause, highest bit first, M2S before S2M.
 pub static CAUSES: &[Cause] = &[
-    tx(17, RING_ID, "a descriptor's phase is not the one expected"),
-    tx(16, "PREFETCH_LAST", "LAST is missing or where it should not be"),
-    tx(15, "PREFETCH_FIRST", "FIRST is missing or where it should not be"),
-    tx(14, "PREFETCH_MAX_DESC", "a packet has more descriptors than allowed"),
-    tx(13, "PKT_LEN", "a packet is longer than allowed"),
-    tx(12, "PREFETCH_AXI_TO", "a descriptor read timed out on the bus"),
-    tx(11, "PREFETCH_AXI_RESP", "a descriptor read was answered with an error"),
-    tx(9, "DATA_AXI_TO", "a source read timed out on the bus"),
-    tx(8, "DATA_AXI_RESP", "a source read was answered with an error"),
-    rx(24, "PKT_LEN", "the data and the buffers of a packet differ in length"),
-    rx(23, "STRM_LAST", "LAST disagrees with the end of the packet"),
-    rx(22, "STRM_FIRST", "FIRST disagrees with the start of the packet"),
-    rx(11, RING_ID, "a descriptor's phase is not the one expected"),
-    rx(10, "PREFETCH_AXI_TO", "a descriptor read timed out on the bus"),
-    rx(9, "PREFETCH_AXI_RESP", "a descriptor read was answered with an error"),
-    rx(2, "DATA_AXI_TO", "a destination write timed out on the bus"),
-    rx(1, "DATA_AXI_RESP", "a destination write was answered with an error"),
+    tx(
+        17,
+        RING_ID,
+        "a descriptor's phase is not the one expected",
+        "a Tx slot is fetched that carries another ring id than its lap: a doorbell beyond what was staged, a slot written once more or not at all on this lap, a ring that begins elsewhere.",
+        "Stage with the phase of the lap (it advances when slot 0 is taken again), and ring only what was staged.",
+    ),
+    tx(
+        16,
+        "PREFETCH_LAST",
+        "LAST is missing or where it should not be",
+        "a Tx data descriptor has neither LAST nor CONCAT, or both.",
+        "Set CONCAT on every data descriptor of a packet but its last, LAST on the last only.",
+    ),
+    tx(
+        15,
+        "PREFETCH_FIRST",
+        "FIRST is missing or where it should not be",
+        "the first Tx data descriptor of a packet has no FIRST, or a later one has it.",
+        "Set FIRST on the first data descriptor of each packet only.",
+    ),
+    tx(
+        14,
+        "PREFETCH_MAX_DESC",
+        "a packet has more descriptors than allowed",
+        "a packet has more Tx descriptors, META included, than the driver programmed.",
+        "End the packet earlier: LAST in place of CONCAT; the profile says how many there may be.",
+    ),
+    tx(
+        13,
+        "PKT_LEN",
+        "a packet is longer than allowed",
+        "the Tx descriptors of a packet have more than 0xfffff bytes together.",
+        "Cut the transfer into more packets.",
+    ),
+    tx(12, "PREFETCH_AXI_TO", "a descriptor read timed out on the bus", TIMEOUT, TIMEOUT_FIX),
+    tx(
+        11,
+        "PREFETCH_AXI_RESP",
+        "a descriptor read was answered with an error",
+        "the memory of a Tx slot is in no region: a ring base or length that the driver did not allocate.",
+        "Look at drbp_low, drbp_high and drl of the queue.",
+    ),
+    tx(9, "DATA_AXI_TO", "a source read timed out on the bus", TIMEOUT, TIMEOUT_FIX),
+    tx(
+        8,
+        "DATA_AXI_RESP",
+        "a source read was answered with an error",
+        "the source of a Tx descriptor lies in no region of memory, in whole or in part.",
+        "Look at buf_ptr and length: a host address needs the host window's bit, an end may lie beyond its buffer.",
+    ),
+    rx(
+        24,
+        "PKT_LEN",
+        "the data and the buffers of a packet differ in length",
+        "where a packet's bytes end no Rx descriptor ends: the Rx lengths are too short or too long together.",
+        "Let the lengths of the packet's Rx descriptors add up to what it streams (replicate and casts change that).",
+    ),
+    rx(
+        23,
+        "STRM_LAST",
+        "LAST disagrees with the end of the packet",
+        "Rx descriptors carry packet flags, and LAST is not exactly on the packet's last one or CONCAT not on all others.",
+        "Leave the packet flags off Rx, or let them agree with the packet.",
+    ),
+    rx(
+        22,
+        "STRM_FIRST",
+        "FIRST disagrees with the start of the packet",
+        "Rx descriptors carry packet flags, and FIRST is not exactly on the packet's first one.",
+        "Leave the packet flags off Rx, or let them agree with the packet.",
+    ),
+    rx(
+        11,
+        RING_ID,
+        "a descriptor's phase is not the one expected",
+        "an Rx slot is fetched that carries another ring id than its lap: a doorbell beyond what was staged, a slot written once more or not at all on this lap, a ring that begins elsewhere.",
+        "Stage with the phase of the lap (it advances when slot 0 is taken again), and ring only what was staged.",
+    ),
+    rx(10, "PREFETCH_AXI_TO", "a descriptor read timed out on the bus", TIMEOUT, TIMEOUT_FIX),
+    rx(
+        9,
+        "PREFETCH_AXI_RESP",
+        "a descriptor read was answered with an error",
+        "the memory of an Rx slot is in no region: a ring base or length that the driver did not allocate.",
+        "Look at drbp_low, drbp_high and drl of the queue.",
+    ),
+    rx(2, "DATA_AXI_TO", "a destination write timed out on the bus", TIMEOUT, TIMEOUT_FIX),
+    rx(
+        1,
+        "DATA_AXI_RESP",
+        "a destination write was answered with an error",
+        "the destination of an Rx descriptor lies in no region of memory, in whole or in part.",
+        "Look at buf_ptr and length: a host address needs the host window's bit, an end may lie beyond its buffer.",
+    ),
 ];
 
 /// Bits known to be bus errors of a group without a name of their own here.
@@ -64,6 +153,26 @@ impl Cause {
     /// The cause as a mask.
     pub const fn mask(&self) -> u32 {
         1 << self.bit
+    }
+
+    /// The half of the engine that it is of: M2S or S2M.
+    pub const fn group(&self) -> &'static str {
+        match self.dir {
+            Dir::Tx => "M2S",
+            Dir::Rx => "S2M",
+        }
+    }
+
+    /// What it does on engines of a generation, as bring-up leaves them.
+    pub fn effect(&self, arch: Generation) -> String {
+        let aborts = "aborts the engine: its marker never flips, and the poll times out (MODEL)";
+        let (first, last) = (armed(arch, 0, self), armed(arch, 128, self));
+        match (first, last) {
+            (true, true) => format!("armed on every engine of {arch}: it {aborts}"),
+            _ => format!(
+                "masked on engines 0 to 127 of {arch}, where the descriptor executes; armed on 128 to 131, where it {aborts}"
+            ),
+        }
     }
 
     /// Whether it is about a wrong phase.

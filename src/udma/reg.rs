@@ -399,6 +399,19 @@ pub fn engine_reg(name: &str) -> Option<&'static EngineReg> {
     ENGINE_REGS.iter().find(|r| r.name == name)
 }
 
+/// Names of all registers, those of the queues first, each once.
+pub fn register_names() -> impl Iterator<Item = &'static str> {
+    let once = |at: usize| !QUEUE_REGS.iter().take(at).any(|r| r.name == QUEUE_REGS[at].name);
+    let queue = (0..QUEUE_REGS.len()).filter(move |at| once(*at)).map(|at| QUEUE_REGS[at].name);
+    let engine = ENGINE_REGS.iter().map(|r| r.name);
+    queue.chain(engine.filter(|name| QUEUE_REGS.iter().all(|r| r.name != *name)))
+}
+
+/// The register that has a name, in any letter case.
+pub fn register(name: &str) -> Option<&'static str> {
+    register_names().find(|n| n.eq_ignore_ascii_case(name))
+}
+
 /// The queue whose block holds an engine offset, and the queue offset.
 pub fn queue_at(engine_offset: u32) -> Option<(Dir, u32, u32)> {
     Dir::BOTH.into_iter().find_map(|dir| {

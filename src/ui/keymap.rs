@@ -173,10 +173,14 @@ pub enum Action {
     Focus(i64),
     /// Next (1) or previous (-1) queue: `info queue`.
     Queue(i64),
-    /// Set or delete a breakpoint at the selected slot: `break`, `delete`.
+    /// Set or delete a breakpoint at the selected slot, or in a module's text at the instruction
+    /// of the line: `break`, `delete`.
     ToggleBreak,
     /// Flip the selected bit: `set`.
     FlipBit,
+    /// Set or delete a watchpoint on the bytes of the selected slot, or on those that the memory
+    /// pane shows: `watch`, `delete`.
+    ToggleWatch,
     /// Select the instruction of the line, and its slots.
     SelectInst,
     /// To the selected event or the event of the selected finding: `goto`.
@@ -334,15 +338,24 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('G')], "goto end", "to the end", "end"),
     run(&[ch('u')], "undo", "take the newest edit back", ""),
     run(&[ch('U'), ctrl('r')], "redo", "make it again", ""),
-    run(&[ch('w')], "where", "say where the run stands", ""),
+    run(&[ch('i')], "where", "say where the run stands", ""),
+    run(&[ch('B')], "info breakpoints", "all stops", ""),
+    run(&[ch('W')], "why", "why the marker does not flip", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
     act(
         &[ch('b')],
         When::Panes,
         Action::ToggleBreak,
-        "breakpoint at the selected slot, on or off",
+        "breakpoint at the selected slot or instruction, on or off",
         "break",
+    ),
+    act(
+        &[ch('w')],
+        When::Panes,
+        Action::ToggleWatch,
+        "watch the bytes of the selected slot (memory pane: those it names), or no longer",
+        "watch",
     ),
     act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
     act(&[ch('Z')], When::Panes, Action::Zoom, "this pane alone, or all", ""),

@@ -24,6 +24,7 @@ pub mod seams;
 pub mod search;
 pub mod shell;
 pub mod source;
+mod stops;
 pub mod theme;
 pub mod update;
 pub mod view;

@@ -12,14 +12,15 @@ use super::search::Search;
 use super::source::Source;
 use super::{seams, theme::Theme, view};
 use crate::diag::{Diagnostic, Severity};
-use crate::engine::command::{Command, Loc};
+use crate::engine::command::{BlockLine, Command};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
-use crate::engine::session::{Effect, Progress, Session, queue_of};
+use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
 use crate::learn::{Play, is_lesson_command};
-use crate::limits::MAX_HISTORY;
+use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use tui_input::Input;
@@ -28,6 +29,8 @@ use tui_input::Input;
 pub const LOOK_AHEAD: u64 = 1 << 14;
 /// Events looked back, for the slot that the newest of them is about.
 pub(super) const LOOK_BACK: u64 = 64;
+/// Lines kept of what the commands of stops say.
+const MAX_SAID: usize = 1000;
 
 /// What is on the screen: the file, and what was said when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,7 +166,7 @@ pub struct Model {
     /// The newest answer.
     pub said: Option<Said>,
     /// What a command asked of the world outside, not done yet.
-    pub asked: Option<Effect>,
+    pub asked: Vec<Effect>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
     /// Colours and glyphs.
@@ -226,7 +229,7 @@ impl Model {
             history: Vec::new(),
             popup: None,
             said: None,
-            asked: None,
+            asked: Vec::new(),
             running: None,
             theme,
             keys: Arc::default(),
@@ -293,18 +296,9 @@ impl Model {
         (word, self.selection.bit.min(word.bits() - 1))
     }
 
-    /// The number of the stop at a slot of the selected queue, and whether it is heeded.
-    pub fn stop_at(&self, dir: Dir, slot: u64) -> Option<(u64, bool)> {
-        let here = self.queue()?;
-        let stop = self.session.stops().iter().find(|s| match &s.loc {
-            Loc::Slots { queue, dir: d, first, last } => {
-                *d == dir
-                    && (*first..=*last).contains(&slot)
-                    && queue_of(&self.session, queue).is_ok_and(|id| id == here)
-            }
-            _ => false,
-        })?;
-        Some((stop.number, stop.enabled))
+    /// The stop that a slot of the selected queue is marked with.
+    pub fn stop_at(&self, dir: Dir, slot: u64) -> Option<SlotStop> {
+        self.session.stop_on_slot(self.queue()?, dir, slot)
     }
 
     /// Findings: what lints say against the rings as they lie now; those of the run, newest first;
@@ -318,7 +312,8 @@ impl Model {
         lints(false).chain(run).chain(lints(true)).chain(self.title.notes.iter().rev())
     }
 
-    /// Carries out a command. `watch` sees the screen as it was, and can cancel.
+    /// Carries out a command, and those of the stops that it leads to. `watch` sees the screen as
+    /// it was, and can cancel.
     ///
     /// # Errors
     /// The command's diagnostic, which is not yet shown.
@@ -345,6 +340,32 @@ impl Model {
             self.prepare();
             return Ok(false);
         }
+        let mut outcome = self.execute(command, watch)?;
+        if outcome.quit {
+            return Ok(true);
+        }
+        let follow = std::mem::take(&mut outcome.follow);
+        if matches!(command, Command::Source(_)) {
+            self.say("a script is run by `run --script`, not on the screen", Some(Severity::Note));
+        } else if let Some(why) = outcome.halt {
+            self.said =
+                Some(why).filter(|w| !w.is_empty()).map(|text| Said { text, severity: None });
+            self.after_move();
+        } else {
+            self.answer(outcome.lines);
+        }
+        let quit = !follow.is_empty() && self.follow(follow, watch)?;
+        self.look_at_lesson();
+        self.prepare();
+        Ok(quit)
+    }
+
+    /// Executes a command, with the text that no session has.
+    fn execute(
+        &mut self,
+        command: &Command,
+        watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, Diagnostic> {
         // The session runs apart from the model, which `watch` draws meanwhile.
         let mut session = self.session.clone();
         let mut outcome = session.execute_with(command, &mut |p| watch(self, p))?;
@@ -353,28 +374,67 @@ impl Model {
         }
         let same = Arc::ptr_eq(self.session.program(), session.program());
         self.session = session;
-        self.asked = outcome.effect.take();
+        self.asked.extend(outcome.effect.take());
         if !same {
             self.forget_run();
         }
-        if outcome.quit {
-            return Ok(true);
+        Ok(outcome)
+    }
+
+    /// Shows an answer: one line on the status line, more of them over the screen.
+    fn answer(&mut self, lines: Vec<String>) {
+        match lines.as_slice() {
+            [] => self.said = None,
+            [one] => self.say(one.clone(), None),
+            many => self.popup = Some((Popup::Output(many.to_vec()), 0)),
         }
-        if matches!(command, Command::Source(_)) {
-            self.say("a script is run by `run --script`, not on the screen", Some(Severity::Note));
-        } else if let Some(why) = outcome.halt {
-            self.said =
-                Some(why).filter(|w| !w.is_empty()).map(|text| Said { text, severity: None });
-            self.after_move();
-        } else {
-            match outcome.lines.as_slice() {
-                [] => self.said = None,
-                [one] => self.say(one.clone(), None),
-                many => self.popup = Some((Popup::Output(many.to_vec()), 0)),
+    }
+
+    /// Executes the commands of stops that were hit, and shows what they say behind what was said
+    /// of the stop.
+    fn follow(
+        &mut self,
+        follow: Vec<BlockLine>,
+        watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
+    ) -> Result<bool, Diagnostic> {
+        let mut waiting: VecDeque<BlockLine> = follow.into();
+        let mut said: Vec<String> = self.said.take().map(|s| s.text).into_iter().collect();
+        let mut done = 0;
+        while let Some(line) = waiting.pop_front() {
+            if let Command::Help(name) = &line.command {
+                said.extend(crate::script::help::help(name.as_deref()));
+                continue;
             }
+            let mut outcome = match self.execute(&line.command, watch) {
+                Ok(outcome) => outcome,
+                Err(mut d) => {
+                    self.after_move();
+                    d.message = format!("`{}`: {}", line.written.text, d.message);
+                    return Err(d);
+                }
+            };
+            if outcome.quit {
+                return Ok(true);
+            }
+            let more = std::mem::take(&mut outcome.follow);
+            match outcome.halt.take() {
+                Some(why) => {
+                    waiting.clear();
+                    said.extend(Some(why).filter(|w| !w.is_empty()));
+                }
+                None => said.append(&mut outcome.lines),
+            }
+            more.into_iter().rev().for_each(|l| waiting.push_front(l));
+            done += 1;
+            if done > MAX_FOLLOWING_COMMANDS && !waiting.is_empty() {
+                return Err(crate::script::runner::endless());
+            }
+            // What nobody can read any more is not kept.
+            let from = said.len().saturating_sub(MAX_SAID);
+            said.drain(..from);
         }
-        self.look_at_lesson();
-        self.prepare();
+        self.after_move();
+        self.answer(said);
         Ok(false)
     }
 

@@ -24,7 +24,10 @@ pub fn parse(line: &str) -> Result<Command, Diagnostic> {
 
 /// What the end of an unfinished line could become, and from which byte on.
 pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
+    let (named, insts) = session.module_names();
     let names = script::Names {
+        named,
+        insts,
         marks: session.marks().keys().cloned().collect(),
         vars: session.vars().keys().cloned().collect(),
         queues: session.program().queues.iter().map(|q| q.id).collect(),

@@ -56,7 +56,7 @@ impl Model {
     /// Asks anew and goes to the first match from the selected slot on.
     ///
     /// # Errors
-    /// As [`Session::found`](crate::engine::session::Session::found).
+    /// As [`Session::slots_found`](crate::engine::session::Session::slots_found).
     pub(super) fn search(&mut self, dir: Option<Dir>, expr: &Expr) -> Result<(), Diagnostic> {
         let only = self.search.as_ref().is_some_and(|s| s.only);
         self.search = Some(Search {
@@ -68,7 +68,7 @@ impl Model {
             cut: false,
             only,
         });
-        if let Err(d) = self.answer() {
+        if let Err(d) = self.ask_anew() {
             self.search = None;
             return Err(d);
         }
@@ -81,11 +81,11 @@ impl Model {
     }
 
     /// Brings the answer up to where the session stands.
-    fn answer(&mut self) -> Result<(), Diagnostic> {
+    fn ask_anew(&mut self) -> Result<(), Diagnostic> {
         let now = (self.queue(), self.session.position());
         let Some(s) = self.search.as_ref().filter(|s| s.of != now) else { return Ok(()) };
         let go_on = &mut |_| ControlFlow::Continue(());
-        let found = self.session.found(s.dir, &s.expr, go_on)?;
+        let found = self.session.slots_found(s.dir, &s.expr, go_on)?;
         if let Some(s) = &mut self.search {
             s.matches = found.slots.iter().map(|(dir, slot)| (*slot, *dir)).collect();
             s.matches.sort_unstable();
@@ -96,14 +96,14 @@ impl Model {
 
     /// Keeps the answer true while it decides what is shown.
     pub(super) fn prepare_search(&mut self) {
-        if self.search.as_ref().is_some_and(|s| s.only) && self.answer().is_err() {
+        if self.search.as_ref().is_some_and(|s| s.only) && self.ask_anew().is_err() {
             self.search = None;
         }
     }
 
     /// To the next match (1) or the one before (-1), going round.
     pub(super) fn go_to_match(&mut self, by: i64) {
-        if let Err(d) = self.answer() {
+        if let Err(d) = self.ask_anew() {
             return self.refuse(d);
         }
         let Some(s) = &self.search else {

@@ -252,7 +252,7 @@ impl Shell {
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
     fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
         let leaves = self.run_command(model, command);
-        if let Some(effect) = model.asked.take() {
+        for effect in std::mem::take(&mut model.asked) {
             match save_program(&effect) {
                 Ok(done) => model.say(done, None),
                 Err(d) => model.refuse(d),

@@ -10,6 +10,7 @@ use super::rows::Hit;
 use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
+use crate::script;
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use tui_input::{Input, InputRequest};
@@ -106,7 +107,9 @@ pub fn finish(
             quit
         }
         Err(d) => {
-            model.refuse(d);
+            // Carets point into the line as it stands.
+            let typed = model.line.as_ref().map(|l| l.input.value().to_owned());
+            model.refuse(typed.map_or(d.clone(), |text| script::pinned(d, &text)));
             model.prepare();
             false
         }
@@ -170,12 +173,22 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Queue(n) => return queue(model, n),
         Action::ToggleBreak => {
-            let (dir, slot) = (model.selection.dir, model.selection.slot);
-            let text = match model.stop_at(dir, slot) {
-                Some((number, _)) => format!("delete {number}"),
-                None => format!("break {dir}[{slot}]"),
+            return match model.break_toggle() {
+                Some(text) => command(model, &text),
+                None => {
+                    model.say("no instruction stands on this line", None);
+                    Vec::new()
+                }
             };
-            return command(model, &text);
+        }
+        Action::ToggleWatch => {
+            return match model.watch_toggle() {
+                Some(text) => command(model, &text),
+                None => {
+                    model.say("the selected slot has no address to watch", None);
+                    Vec::new()
+                }
+            };
         }
         Action::FlipBit => return flip_bit(model),
         Action::SelectInst => model.source_to_slot(),

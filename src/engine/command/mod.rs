@@ -1,8 +1,14 @@
 //! What can be asked of a session, as data: [`Command`] is what a session executes, and
 //! [`table`] the one list of what there is (`docs/commands.md`).
 
+pub mod name;
+pub mod stop;
 pub mod table;
 
+pub use name::{inst_text, is_plain_name, is_word, misspelt, name_text, quote};
+pub use stop::{
+    Access, Attached, Block, BlockLine, Catch, Numbers, Switch, Watch, Watched, Written,
+};
 pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, nearest};
 
 use super::expr::{Expr, QueueRef};
@@ -91,12 +97,22 @@ pub enum Loc {
     Addr(u64),
     /// `marker`: the marker word becoming the marker.
     Marker,
-    /// `doorbell`: any doorbell write.
-    Doorbell,
+    /// `doorbell`, `doorbell q0`: any doorbell write, or any of a queue.
+    Doorbell(Option<QueueRef>),
     /// `fault`: any fault.
     Fault,
     /// `event N`.
     Event(u64),
+    /// `q0`: a queue.
+    Queue(QueueRef),
+    /// `%I-34`: an instruction of a module, of any stage, by its name.
+    Inst(String),
+    /// `dma_block_2`: a block, queue, location or instruction of a module by its name.
+    Name(String),
+    /// `line 12`: the instructions that stand in this line of a module's file.
+    Line(u64),
+    /// `pass split`: a stage of a module's lowering.
+    Pass(Stage),
 }
 
 impl fmt::Display for Loc {
@@ -113,9 +129,15 @@ impl fmt::Display for Loc {
             Loc::Batch(n) => write!(f, "batch {n}"),
             Loc::Addr(a) => write!(f, "{a:#x}"),
             Loc::Marker => f.write_str("marker"),
-            Loc::Doorbell => f.write_str("doorbell"),
+            Loc::Doorbell(None) => f.write_str("doorbell"),
+            Loc::Doorbell(Some(queue)) => write!(f, "doorbell {queue}"),
             Loc::Fault => f.write_str("fault"),
             Loc::Event(n) => write!(f, "event {n}"),
+            Loc::Queue(queue) => write!(f, "{queue}"),
+            Loc::Inst(name) => f.write_str(&inst_text(name)),
+            Loc::Name(name) => f.write_str(&name_text(name)),
+            Loc::Line(n) => write!(f, "line {n}"),
+            Loc::Pass(stage) => write!(f, "pass {stage}"),
         }
     }
 }
@@ -156,11 +178,13 @@ pub enum Info {
     Edits,
     /// Lints of the rings as they lie in memory.
     Checks,
+    /// Values that are shown at every stop.
+    Display,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 12] = [
+    pub const ALL: [Info; 13] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -173,6 +197,7 @@ impl Info {
         Info::Budget,
         Info::Edits,
         Info::Checks,
+        Info::Display,
     ];
 
     /// As it is written.
@@ -190,6 +215,7 @@ impl Info {
             Info::Budget => "budget",
             Info::Edits => "edits",
             Info::Checks => "checks",
+            Info::Display => "display",
         }
     }
 }
@@ -318,10 +344,48 @@ pub enum Command {
         /// Hits to pass over.
         after: u64,
     },
+    /// A watchpoint.
+    Watch {
+        /// What, and which accesses.
+        watch: Watch,
+        /// Condition.
+        cond: Option<Expr>,
+        /// Deleted at its first hit.
+        once: bool,
+        /// Hits to pass over.
+        after: u64,
+    },
+    /// A catchpoint.
+    Catch {
+        /// What.
+        what: Catch,
+        /// Condition.
+        cond: Option<Expr>,
+        /// Deleted at its first hit.
+        once: bool,
+        /// Hits to pass over.
+        after: u64,
+    },
+    /// Commands that are executed when a stop is hit; of the newest stop where none is named.
+    Commands {
+        /// Its number.
+        stop: Option<u64>,
+        /// What of them.
+        what: Attached,
+    },
     /// Delete stops by number; all when empty.
-    Delete(Vec<u64>),
+    Delete(Numbers),
     /// Enable or disable stops by number; all when empty.
-    Enable(Vec<u64>, bool),
+    Enable(Numbers, Switch),
+    /// Show a value now and whenever the session stops; all such values where none is named.
+    Display {
+        /// What.
+        expr: Option<Expr>,
+        /// How.
+        form: Option<Form>,
+    },
+    /// Show values by number no longer; none of them when empty.
+    Undisplay(Numbers),
     /// Show a value.
     Print {
         /// What.
@@ -354,6 +418,14 @@ pub enum Command {
     },
     /// Every bit of a slot, or a code, in words.
     Explain(Explain),
+    /// Who wrote bytes last.
+    LastWrite(Bytes),
+    /// Who reads bytes next.
+    NextRead(Bytes),
+    /// Where bytes came from, back through copies.
+    Origin(Bytes),
+    /// Why a queue's marker does not flip.
+    Why(Option<QueueRef>),
     /// From a source line to the slots, and back.
     Provenance(Subject),
     /// Stages of a module's lowering.
@@ -505,6 +577,48 @@ pub enum Explain {
     Loc(Loc),
     /// A diagnostic code or a fault's name.
     Code(String),
+    /// A register of a queue or an engine, by name.
+    Register(String),
+    /// A queue.
+    Queue(QueueRef),
+}
+
+/// Bytes of memory that are asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Bytes {
+    /// `ADDR[,LEN]`: from an address on; one byte where no length is said.
+    Span {
+        /// The first address.
+        addr: Expr,
+        /// How many.
+        len: Option<Expr>,
+    },
+    /// `tx[3]`: the sixteen bytes of each slot from `first` to `last`.
+    Slots {
+        /// Queue.
+        queue: QueueRef,
+        /// Ring.
+        dir: Dir,
+        /// First slot.
+        first: u64,
+        /// Last slot.
+        last: u64,
+    },
+    /// `marker`: the word that the selected queue's newest batch polls.
+    Marker,
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bytes::Span { addr, len: None } => write!(f, "{addr}"),
+            Bytes::Span { addr, len: Some(len) } => write!(f, "{addr}, {len}"),
+            &Bytes::Slots { queue, dir, first, last } => {
+                write!(f, "{}", Loc::Slots { queue, dir, first, last })
+            }
+            Bytes::Marker => write!(f, "{}", Loc::Marker),
+        }
+    }
 }
 
 /// Whose provenance is asked for.
@@ -518,6 +632,9 @@ pub enum Subject {
         dir: Dir,
         /// Slot.
         index: u64,
+        /// `.dmb`, `.len_ctrl.dmb`: a word or field of it, and of a word the field; empty for
+        /// the whole slot.
+        path: Vec<String>,
     },
     /// What lies at an address.
     Addr(u64),

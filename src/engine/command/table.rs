@@ -12,6 +12,8 @@ pub enum Group {
     Look,
     /// Changing the run.
     Change,
+    /// Causes: who wrote, where from, why not.
+    Trace,
     /// A module and its stages.
     Module,
     /// Scripts.
@@ -24,11 +26,12 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 8] = [
+    pub const ALL: [Group; 9] = [
         Group::Run,
         Group::Stop,
         Group::Look,
         Group::Change,
+        Group::Trace,
         Group::Module,
         Group::Script,
         Group::Learn,
@@ -42,6 +45,7 @@ impl Group {
             Group::Stop => "stop",
             Group::Look => "look",
             Group::Change => "change",
+            Group::Trace => "trace",
             Group::Module => "module",
             Group::Script => "script",
             Group::Learn => "learn",
@@ -63,6 +67,12 @@ pub enum Arg {
     Field,
     /// A place.
     Loc,
+    /// An address to watch, a slot or a location.
+    Watch,
+    /// What may follow the kind of a catchpoint: a fault's name, a queue.
+    Catch,
+    /// A place, a queue, a register, a code or a fault.
+    Explained,
     /// A queue.
     Queue,
     /// A mark's name.
@@ -111,6 +121,7 @@ const INFOS: &[&str] = &[
     "budget",
     "edits",
     "checks",
+    "display",
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
@@ -118,6 +129,9 @@ const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
 const AT: &[&str] = &["at"];
 const RINGS: &[&str] = &["tx", "rx"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
+const WATCH_OPTIONS: &[&str] = &["read", "write", "access", "change", "if", "once", "after"];
+const SWITCHES: &[&str] = &["once", "delete"];
+const CATCHES: &[&str] = &["fault", "race", "doorbell", "marker", "timeout", "ret", "stall"];
 
 const fn spec(
     (name, aliases): (&'static str, &'static [&'static str]),
@@ -224,8 +238,8 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("break", &["b"]),
         Group::Stop,
         ("LOC [if EXPR] [once] [after N]", &[Arg::Loc, Arg::Words(BREAK_OPTIONS)]),
-        "stop at a slot, batch, address, doorbell, marker, fault or event",
-        "A slot stops at each event that touches it: staged, fetched, read, visible, retired. An address stops at each access. `after N` passes over the first N hits.",
+        "stop at a slot, batch, address, doorbell, queue, instruction, block, line or stage",
+        "A slot stops at each event that touches it: staged, fetched, read, visible, retired; an address at each access. An instruction or a block of a module stops where a sequencer begins it and where an engine takes up its descriptors; `pass STAGE` where the stages are gone through. `after N` passes over the first N hits of the run. `break tx[3] if tx[3].dmb`, `break %I-34`, `break dma_block_2 once`.",
     ),
     spec(
         ("tbreak", &["tb"]),
@@ -235,24 +249,51 @@ pub static COMMANDS: &[CommandSpec] = &[
         "",
     ),
     spec(
+        ("watch", &[]),
+        Group::Stop,
+        (
+            "ADDR[,LEN] [read|write|access|change] [if EXPR] [once] [after N]",
+            &[Arg::Watch, Arg::Words(WATCH_OPTIONS)],
+        ),
+        "stop where bytes of memory are read or written",
+        "ADDR is an expression, worked out now; LEN is 4 where nothing is said. `marker` watches the marker word, `tx[3]` or `tx[3:9]` the bytes of slots, `mem32[0x10]` what it reads, a location of a module all its bytes, `semaphore 3` a semaphore. Without a word: `write`, that is every write, of the value that was there as well; `change` only writes after which a byte is another one. `watch 0x1000,64 change`, `watch tx[3] access`.",
+    ),
+    spec(
+        ("catch", &[]),
+        Group::Stop,
+        (
+            "fault [NAME]|race|doorbell [QUEUE]|marker|timeout|ret [N]|stall [if EXPR] [once] [after N]",
+            &[Arg::Words(CATCHES), Arg::Catch, Arg::Words(BREAK_OPTIONS)],
+        ),
+        "stop where something of a kind happens",
+        "`race`: at the second access of a pair that nothing orders under the session's reading of the barriers. `ret`: at a driver call that returns anything but 0, or exactly N (`ret BUG`: an assertion). `stall`: at a queue or sequencer that cannot go on. `catch fault PKT_LEN`, `catch doorbell q1`.",
+    ),
+    spec(
+        ("commands", &[]),
+        Group::Stop,
+        ("[N] [end | [silent;] COMMAND; ..]", &[Arg::Number, Arg::Command]),
+        "commands to execute whenever stop N is hit",
+        "Without a number: of the newest stop. Without commands it shows them, and in a script the lines up to `end` are the commands. `end` alone takes them away. After `silent` nothing is told of the stop itself. What follows a command that moves is left out, as in gdb. `commands 1 silent; print q0.free; continue`.",
+    ),
+    spec(
         ("delete", &["del"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "delete breakpoints by number, or all",
-        "",
+        ("[N|N-M ..]", &[Arg::Number]),
+        "delete stops by number, or all",
+        "Of a range those that there are. Numbers are not used again.",
     ),
     spec(
         ("enable", &["en"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "enable breakpoints by number, or all",
-        "",
+        ("[once|delete] [N|N-M ..]", &[Arg::Words(SWITCHES), Arg::Number]),
+        "enable stops by number, or all",
+        "`once`: until the next hit, then it is disabled; `delete`: until the next hit, then it is gone.",
     ),
     spec(
         ("disable", &["dis"]),
         Group::Stop,
-        ("[N ..]", &[Arg::Number]),
-        "disable breakpoints by number, or all",
+        ("[N|N-M ..]", &[Arg::Number]),
+        "disable stops by number, or all",
         "",
     ),
     spec(
@@ -261,6 +302,20 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("[/x|/d|/t|/c] EXPR", &[Arg::Expr]),
         "show the value of an expression",
         "Integers, fields (tx[3].dmb), queues (q0.free), memory (mem32[0x10]), `marker`, `event`, $variables; C operators on unsigned 64-bit values that wrap.",
+    ),
+    spec(
+        ("display", &[]),
+        Group::Look,
+        ("[/x|/d|/t|/c] [EXPR]", &[Arg::Expr]),
+        "show the value of an expression now and whenever the session stops",
+        "Without an expression: all of them now. What has no value at a stop shows as ?? with the reason. `display/d q0.free`.",
+    ),
+    spec(
+        ("undisplay", &[]),
+        Group::Look,
+        ("[N|N-M ..]", &[Arg::Number]),
+        "show values by number no longer, or none",
+        "",
     ),
     spec(
         ("x", &[]),
@@ -281,13 +336,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Look,
         ("", &[]),
         "say where the session stands and who moves next",
-        "",
+        "The newest event with its time, batch and phase, and the event that comes next.",
     ),
     spec(
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks|display [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",
@@ -296,9 +351,37 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("explain", &["e"]),
         Group::Look,
-        ("LOC|CODE", &[Arg::Loc]),
-        "every bit of a slot in words, or a diagnostic code or fault",
-        "",
+        ("LOC|QUEUE|REGISTER|CODE|FAULT", &[Arg::Explained]),
+        "every bit of a slot in words, or a place, queue, register, diagnostic code or fault",
+        "A slot or range (tx[3], tx[3:9]): its life, its batch, what it waits for, every bit. `marker`, `batch N`, `event N`, an address, `q0`, a register (drtp_inc), a code (R002), a fault (PKT_LEN).",
+    ),
+    spec(
+        ("why", &[]),
+        Group::Trace,
+        ("[QUEUE]", &[Arg::Queue]),
+        "why the marker does not flip: the chain of unmet conditions, most specific first",
+        "Of the selected queue, where none is named. Also tells what happens next and at which event the marker flips, if nothing is changed. What is a decision of the model says MODEL.",
+    ),
+    spec(
+        ("last-write", &["lw"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "the newest event up to here that wrote the bytes",
+        "Each writer with the part that is its own, and whether it changed anything; or what the bytes held from the start. Nothing moves: `goto N` goes there.",
+    ),
+    spec(
+        ("next-read", &["nr"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "the next event that reads one of the bytes",
+        "Fetches, reads of the engine, polls, instructions of a module; a successful poll counts as a read of what its batch wrote. Nothing moves.",
+    ),
+    spec(
+        ("origin", &["or"]),
+        Group::Trace,
+        ("ADDR[,LEN]|SLOT|marker", &[Arg::Expr]),
+        "follow bytes back through descriptor copies to where they came from",
+        "Each copy with its event, its Rx slot, and the Tx slots and addresses that filled it, indented below what it wrote. A computed byte has every source below it.",
     ),
     spec(
         ("set", &[]),
@@ -337,10 +420,10 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("provenance", &["prov"]),
-        Group::Module,
-        ("LOC|%INST|NAME", &[Arg::Loc]),
+        Group::Trace,
+        ("LOC|LOC.FIELD|%INST|NAME", &[Arg::Loc]),
         "the way from a source line to the slots of a ring, or back from a slot",
-        "A slot (tx[3], q0.rx[17]), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
+        "A slot (tx[3], q0.rx[17]), one field of it with the rule that set it (tx[3].dmb), an address, an instruction of any stage (%I-34), or the name of a block, queue or memory location. The run tells which descriptors lie in the rings now.",
     ),
     spec(
         ("pass", &[]),
@@ -351,10 +434,10 @@ pub static COMMANDS: &[CommandSpec] = &[
     ),
     spec(
         ("list", &["l"]),
-        Group::Module,
+        Group::Look,
         ("[LINE]", &[Arg::Number]),
         "the text of a module around a line, or around where its sequencers stand",
-        "",
+        "The text is that after the shown stage, and its lines are counted there. Without a module: the operations of the host script around the one in progress, or around operation LINE.",
     ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(
@@ -490,7 +573,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Info, Pass, Unit, Who};
+    use crate::engine::command::{Access, Catch, Info, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -519,6 +602,9 @@ mod tests {
         assert_eq!(WHO, Who::ALL.map(Who::name));
         assert_eq!(INFOS, Info::ALL.map(Info::name));
         assert_eq!(PASSES, Pass::words());
+        assert_eq!(CATCHES, Catch::WORDS);
+        assert_eq!(WATCH_OPTIONS[..4], Access::ALL.map(Access::name));
+        assert_eq!(WATCH_OPTIONS[4..], *BREAK_OPTIONS);
     }
 
     #[test]

@@ -138,6 +138,24 @@ impl Checker {
         }
     }
 
+    /// How many pairs race so far under one reading.
+    pub fn found(&self, readings: Readings) -> u64 {
+        let lane = self.lanes.iter().find(|l| l.set.contains(readings));
+        lane.map_or(0, |l| l.pairs.list.len() as u64 + l.pairs.more)
+    }
+
+    /// The races under one reading whose later access event `n` makes, as far as they are
+    /// listed. Under which other readings they hold is not told.
+    pub fn closed_at(&self, n: u64, readings: Readings) -> Vec<Race> {
+        let Some(lane) = self.lanes.iter().find(|l| l.set.contains(readings)) else {
+            return Vec::new();
+        };
+        let event = |x: u32| lane.table.access(x).event;
+        let later = |p: &(u32, u32)| event(p.0).max(event(p.1)) == n;
+        let all = lane.pairs.list.iter().filter(|(pair, _)| later(pair));
+        all.map(|(pair, shared)| report::race(&self.queues, lane, *pair, *shared)).collect()
+    }
+
     /// Index of a queue in steps.
     pub fn teller(&self) -> &Teller {
         &self.teller

@@ -17,7 +17,7 @@ use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::template::Template;
 use crate::udma::{DESC_BYTES, Desc, Dir, cause};
 use imbl::Vector;
-pub use work::{Refusal, Work, rx_bytes};
+pub use work::{Refusal, Work, judge, rx_bytes};
 
 mod work;
 

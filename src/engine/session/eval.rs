@@ -228,7 +228,7 @@ impl Eval<'_> {
         };
         let decl = q.ring(dir);
         if index >= decl.size {
-            let text = format!("{dir}[{index}] is not in a ring of {} slots", decl.size);
+            let text = format!("`{dir}[{index}]` is not in a ring of {} slots", decl.size);
             return Err(EvalError::Name(text, String::new()));
         }
         let addr = decl.slot_addr(index);

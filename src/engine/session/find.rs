@@ -30,7 +30,7 @@ impl Session {
     ///
     /// # Errors
     /// S005 for a name that stands for nothing in any slot, S006 for a division by zero.
-    pub fn found(
+    pub fn slots_found(
         &self,
         dir: Option<Dir>,
         expr: &Expr,
@@ -84,7 +84,7 @@ impl Session {
         expr: &Expr,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, Diagnostic> {
-        let found = self.found(dir, expr, watch)?;
+        let found = self.slots_found(dir, expr, watch)?;
         let many = |n: u64| if n == 1 { "" } else { "s" };
         let (n, asked) = (found.slots.len() as u64, found.asked);
         let least = if found.cut { "at least " } else { "" };

@@ -1,4 +1,4 @@
-//! The verbs that look: `print`, `x`, `info`, `explain`.
+//! The verbs that look: `print`, `x`, `info`; pages of codes and faults.
 
 use super::eval::queue_of;
 use super::{EvalError, Outcome, Session};
@@ -6,7 +6,7 @@ use crate::bir::Pos;
 use crate::bir::exec::Item;
 use crate::diag::render::place;
 use crate::diag::{self, Diagnostic};
-use crate::engine::command::{ExamineFormat, Explain, Form, Info, Loc};
+use crate::engine::command::{ExamineFormat, Form, Info};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{Program, QueueId};
@@ -136,12 +136,7 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
 
 impl Session {
     pub(super) fn print(&mut self, expr: &Expr, form: Option<Form>) -> Result<Outcome, Diagnostic> {
-        let v = self.value(expr)?;
-        let text = match form {
-            None if v < 10 => v.to_string(),
-            None => format!("{v} ({v:#x})"),
-            Some(form) => value_text(v, 8, form),
-        };
+        let text = printed(self.value(expr)?, form);
         Ok(Outcome::say(format!("{expr} = {text}")))
     }
 
@@ -238,6 +233,7 @@ impl Session {
             Info::Edits => self.info_edits(),
             // Text that the caller makes.
             Info::Checks => id.map(|_| Vec::new()).ok_or_else(none)?,
+            Info::Display => self.info_display(),
         }))
     }
 
@@ -265,7 +261,7 @@ impl Session {
         out
     }
 
-    fn info_queue(&self, id: QueueId) -> Vec<String> {
+    pub(super) fn info_queue(&self, id: QueueId) -> Vec<String> {
         let Some(q) = self.machine.queue(id) else { return Vec::new() };
         let mut out = vec![format!(
             "queue {id}, {}, {}",
@@ -321,7 +317,7 @@ impl Session {
         out
     }
 
-    fn info_marker(&self, id: QueueId) -> Vec<String> {
+    pub(super) fn info_marker(&self, id: QueueId) -> Vec<String> {
         let Some(q) = self.machine.queue(id) else { return Vec::new() };
         let p = self.program();
         let mem = &self.machine.memory;
@@ -365,17 +361,6 @@ impl Session {
                 )
             })
             .collect()
-    }
-
-    fn info_breakpoints(&self) -> Vec<String> {
-        if self.stops.is_empty() {
-            return vec!["no breakpoints".to_owned()];
-        }
-        let line = |s: &super::Stop| {
-            let off = if s.enabled { "" } else { ", disabled" };
-            format!("breakpoint {}: {}, hit {} times{off}", s.number, s.text(), s.hits)
-        };
-        self.stops.iter().map(line).collect()
     }
 
     fn info_faults(&self) -> Vec<String> {
@@ -434,43 +419,10 @@ impl Session {
         let desc = Desc::from_bytes(&bytes);
         Some((desc, life::of(q, dir, index, !desc.is_zero())))
     }
-
-    pub(super) fn explain(&self, what: &Explain) -> Result<Outcome, Diagnostic> {
-        match what {
-            Explain::Code(name) => explain_code(name),
-            Explain::Loc(Loc::Slots { queue, dir, first, last }) => {
-                let id = queue_of(self, queue).map_err(EvalError::into_diagnostic)?;
-                let mut lines = Vec::new();
-                for index in *first..=*last {
-                    let Some((desc, life)) = self.slot(id, *dir, index) else {
-                        let text = format!("{dir}[{index}] is not in the ring");
-                        return Err(Diagnostic::new("S005", text));
-                    };
-                    let life = if life == life::Life::NeverWritten {
-                        "never written"
-                    } else {
-                        life.name()
-                    };
-                    lines.push(format!("{id}.{dir}[{index}], {life}"));
-                    lines.extend(self.slot_edits(id, *dir, index));
-                    lines.extend(explain_desc(desc, *dir, self.program().arch));
-                    if lines.len() > 4096 {
-                        lines.push(".. and more".to_owned());
-                        break;
-                    }
-                }
-                Ok(Outcome::list(lines))
-            }
-            Explain::Loc(loc) => {
-                let text = format!("`{}` is no slot", super::stops::loc_text(loc));
-                Err(Diagnostic::new("S003", text).help("explain tx[N], rx[N], a code or a fault"))
-            }
-        }
-    }
 }
 
 /// A descriptor in words: the sentence, then every field of every word, one line each.
-fn explain_desc(desc: Desc, dir: Dir, arch: Generation) -> Vec<String> {
+pub(super) fn explain_desc(desc: Desc, dir: Dir, arch: Generation) -> Vec<String> {
     let mut lines = vec![format!("  {}", describe::sentence(desc, dir, arch))];
     let mut above = None;
     for row in describe::explain(desc, dir, arch) {
@@ -498,7 +450,11 @@ fn explain_desc(desc: Desc, dir: Dir, arch: Generation) -> Vec<String> {
     lines
 }
 
-fn explain_code(name: &str) -> Result<Outcome, Diagnostic> {
+/// The page of a diagnostic code or of a fault.
+///
+/// # Errors
+/// S005: it is neither.
+pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diagnostic> {
     if let Some(c) = diag::lookup(name) {
         return Ok(Outcome::list(vec![
             format!("{} ({}): {}", c.code, c.severity, c.title),
@@ -507,16 +463,27 @@ fn explain_code(name: &str) -> Result<Outcome, Diagnostic> {
             format!("What to do: {}", c.fix),
         ]));
     }
-    let causes: Vec<String> = cause::CAUSES
-        .iter()
-        .filter(|c| c.name.eq_ignore_ascii_case(name))
-        .map(|c| format!("{} ({}, bit {}): {}", c.name, c.dir, c.bit, c.meaning))
-        .collect();
-    if causes.is_empty() {
+    let mut lines = Vec::new();
+    for c in cause::CAUSES.iter().filter(|c| c.name.eq_ignore_ascii_case(name)) {
+        lines.push(format!("{} {} ({}, bit {}): {}", c.group(), c.name, c.dir, c.bit, c.meaning));
+        lines.push(format!("  How it arises (MODEL): {}", c.arises));
+        lines.push(format!("  What it does: {}", c.effect(arch)));
+        lines.push(format!("  What to do: {}", c.fix));
+    }
+    if lines.is_empty() {
         let text = format!("`{name}` is no code and no fault");
         return Err(Diagnostic::new("S005", text));
     }
-    Ok(Outcome::list(causes))
+    Ok(Outcome::list(lines))
+}
+
+/// A value as `print` and `display` show it.
+pub(super) fn printed(v: u64, form: Option<Form>) -> String {
+    match form {
+        None if v < 10 => v.to_string(),
+        None => format!("{v} ({v:#x})"),
+        Some(form) => value_text(v, 8, form),
+    }
 }
 
 /// A value in a form; hexadecimal and binary are as wide as its bytes.

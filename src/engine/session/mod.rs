@@ -5,6 +5,8 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod causes;
+mod display;
 mod edit;
 mod eval;
 mod find;
@@ -21,14 +23,15 @@ pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
+use moves::Watch;
 pub use passes::{SeqAt, counts};
-pub use stops::{Stop, loc_text, touches};
+pub use stops::{SlotStop, Stop, StopKind, Then, loc_text, touches};
 pub use timeline::Timeline;
 
 #[cfg(test)]
 mod tests;
 
-use super::command::{Command, Expect, Loc};
+use super::command::{BlockLine, Command, Expect, Loc};
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
 use crate::diag::{Diagnostic, Severity};
@@ -49,6 +52,9 @@ pub struct Outcome {
     pub quit: bool,
     /// What is to be done outside, which the session itself cannot.
     pub effect: Option<Effect>,
+    /// Commands of the stops that were hit: to be executed next, by whoever executes the
+    /// session's commands.
+    pub follow: Vec<BlockLine>,
 }
 
 impl Outcome {
@@ -78,6 +84,11 @@ pub struct Session {
     stage: usize,
     stops: Vec<Stop>,
     next_stop: u64,
+    /// Why the newest move halted, until its answer is made.
+    halt: Option<stops::Halt>,
+    race_line: stops::RaceLine,
+    displays: Vec<display::Shown>,
+    next_display: u64,
     marks: BTreeMap<String, u64>,
     vars: BTreeMap<String, u64>,
     examine_next: u64,
@@ -101,6 +112,10 @@ impl Session {
             timeline,
             stops: Vec::new(),
             next_stop: 1,
+            halt: None,
+            race_line: stops::RaceLine::default(),
+            displays: Vec::new(),
+            next_display: 1,
             marks: BTreeMap::new(),
             vars: BTreeMap::new(),
             examine_next: 0,
@@ -115,14 +130,17 @@ impl Session {
     fn begin_anew(&mut self, program: Arc<Program>) {
         let new = Session::new(program);
         let selected = self.selected.filter(|id| new.program().queue(*id).is_some());
+        let stops = std::mem::take(&mut self.stops);
         *self = Session {
             selected: selected.or(new.selected),
-            stops: std::mem::take(&mut self.stops),
             next_stop: self.next_stop,
+            displays: std::mem::take(&mut self.displays),
+            next_display: self.next_display,
             vars: std::mem::take(&mut self.vars),
             stage: self.stage,
             ..new
         };
+        self.adopt_stops(stops);
     }
 
     /// The program.
@@ -252,20 +270,37 @@ impl Session {
             | Command::Goto(_)
             | Command::Restart => self.travel(command, watch),
             Command::Break { loc, cond, once, after } => {
-                self.add_stop(loc, cond.as_ref(), *once, *after)
+                let kind = StopKind::Break(loc.clone());
+                self.add_stop(kind, cond.as_ref(), (*once, *after), watch)
             }
+            Command::Watch { watch: what, cond, once, after } => {
+                let kind = StopKind::Watch(what.clone());
+                self.add_stop(kind, cond.as_ref(), (*once, *after), watch)
+            }
+            Command::Catch { what, cond, once, after } => {
+                let kind = StopKind::Catch(what.clone());
+                self.add_stop(kind, cond.as_ref(), (*once, *after), watch)
+            }
+            Command::Commands { stop, what } => self.attach(*stop, what),
             Command::Delete(numbers) => self.delete_stops(numbers),
-            Command::Enable(numbers, on) => self.enable_stops(numbers, *on),
+            Command::Enable(numbers, switch) => self.enable_stops(numbers, *switch),
+            Command::Display { expr, form } => self.display(expr.as_ref(), *form),
+            Command::Undisplay(numbers) => self.undisplay(numbers),
             Command::Print { expr, form } => self.print(expr, *form),
             Command::Examine { format, addr } => self.examine(*format, addr.as_ref()),
             Command::Find { dir, expr } => self.find(*dir, expr, watch),
             Command::Where => Ok(Outcome::list(self.where_lines())),
             Command::Info { what, queue } => self.info(*what, queue.as_ref()),
-            Command::Explain(what) => self.explain(what),
-            Command::Provenance(subject) => self.provenance(subject),
+            Command::Explain(what) => self.explain(what, watch),
+            Command::LastWrite(bytes) => self.last_write(bytes, watch),
+            Command::NextRead(bytes) => self.next_read(bytes, watch),
+            Command::Origin(bytes) => self.origin(bytes, watch),
+            Command::Why(queue) => self.why(queue.as_ref(), watch),
+            Command::Provenance(subject) => self.provenance(subject, watch),
             Command::Pass(what) => self.pass(what.clone()),
-            // Text that the caller makes, of a module that there must be.
-            Command::List(_) => self.module().map(|_| Outcome::default()),
+            // Text that the caller makes.
+            Command::List(_) if self.can_step() => Ok(Outcome::default()),
+            Command::List(_) => Err(Diagnostic::new("S010", "the program has no text to list")),
             Command::Mark(name) => {
                 self.marks.insert(name.clone(), self.machine.n);
                 Ok(Outcome::say(format!("mark {name} is event {}", self.machine.n)))

@@ -22,6 +22,14 @@ pub struct Progress {
 /// Events between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 14;
 
+impl Progress {
+    /// Whether it is reported at this event.
+    pub(super) fn is_due(n: u64) -> bool {
+        n.is_multiple_of(REPORT_EVERY)
+    }
+}
+
+/// Who is told of the progress of a long run and can cancel it.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The state before an event, as far as a question may need it.
@@ -51,13 +59,16 @@ impl Session {
         if !self.can_step() && !matches!(command, Command::Goto(_) | Command::Restart) {
             return Err(Diagnostic::new("S010", "the program has nothing to run"));
         }
+        if !self.prepare_stops(watch) {
+            return Ok(self.after_move("cancelled".to_owned(), self.where_lines()));
+        }
         let before = self.machine.clone();
         let result = self.travel_inner(command, watch);
         if result.is_ok() {
             self.before = before;
         }
-        let halt = Some(result?);
-        Ok(Outcome { lines: self.where_lines(), halt, ..Outcome::default() })
+        let halt = result?;
+        Ok(self.after_move(halt, self.where_lines()))
     }
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
@@ -160,15 +171,15 @@ impl Session {
                 self.machine = m;
                 return Ok(String::new());
             }
-            let prior = Prior::of(&m);
+            let (prior, before) = (Prior::of(&m), self.before_event(&m));
             let Some(step) = self.timeline.step(&mut m) else {
                 self.machine = m;
                 return Ok("the run is at its end".to_owned());
             };
-            if let Some(why) = self.stop_at(&m, &step.event)? {
+            let hit = self.stops_hit(&before, &m, &step.event)?;
+            if !hit.is_empty() {
                 self.machine = m;
-                self.forget_once();
-                return Ok(why);
+                return Ok(self.halt_at(&hit));
             }
             left -= u64::from(ask(self, prior, &m, &step.event)?);
             if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
@@ -196,24 +207,21 @@ impl Session {
         for start in self.timeline.stretches_before(from) {
             // Events start+1 .. end-1 of this stretch, in order; answers are taken newest first.
             let mut m = self.timeline.state_at(start, &self.machine);
-            let mut hits: Vec<(u64, Option<String>)> = Vec::new();
+            // With each the stops that match it; none where it is what was asked for.
+            let mut hits: Vec<(u64, Vec<u64>)> = Vec::new();
             while m.n + 1 < end {
-                let prior = Prior::of(&m);
+                let (prior, before) = (Prior::of(&m), self.before_event(&m));
                 let Some(step) = self.timeline.step(&mut m) else { break };
-                if let Some(why) = self.stop_at(&m, &step.event)? {
-                    hits.push((m.n, Some(why)));
-                } else if ask(self, prior, &m, &step.event)? {
-                    hits.push((m.n, None));
+                let hit = self.stops_hit(&before, &m, &step.event)?;
+                if !hit.is_empty() || ask(self, prior, &m, &step.event)? {
+                    hits.push((m.n, hit));
                 }
             }
-            for (n, why) in hits.into_iter().rev() {
+            for (n, hit) in hits.into_iter().rev() {
                 left -= 1;
-                if why.is_some() || left == 0 {
+                if !hit.is_empty() || left == 0 {
                     self.machine = self.timeline.state_at(n, &self.machine);
-                    if why.is_some() {
-                        self.forget_once();
-                    }
-                    return Ok(why.unwrap_or_default());
+                    return Ok(if hit.is_empty() { String::new() } else { self.halt_at(&hit) });
                 }
             }
             end = start + 1;

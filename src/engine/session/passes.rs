@@ -99,12 +99,11 @@ impl Session {
     pub(super) fn pass(&mut self, what: Pass) -> Result<Outcome, Diagnostic> {
         let run = self.module()?;
         let all = &run.lowered.snapshots;
-        let line = |s: &Snapshot| format!("{}: {}", s.stage, counts(&s.stats));
         let at = match what {
             Pass::Show => {
                 let one = |(k, s): (usize, &Snapshot)| {
                     let mark = if k == self.stage { "=>" } else { "  " };
-                    format!("{mark} {}", line(s))
+                    format!("{mark} {}", stage_line(s))
                 };
                 return Ok(Outcome::list(all.iter().enumerate().map(one).collect()));
             }
@@ -126,9 +125,13 @@ impl Session {
                     n => format!("; {n} edits of the run that was are gone"),
                 };
                 self.begin_anew(Arc::new(new));
-                return Ok(Outcome::say(format!(
-                    "{name} = {value}: lowered anew, at event 0{lost}"
-                )));
+                let said = format!("{name} = {value}: lowered anew, at event 0{lost}");
+                // All stages up to the one that is shown were gone through again.
+                let Some((at, why)) = self.stage_stop(0..=self.stage)? else {
+                    return Ok(Outcome::say(said));
+                };
+                self.stage = at;
+                return Ok(self.at_stage(vec![said, why]));
             }
             // Text that the caller makes, of stages that there must be.
             Pass::Diff(stages) => {
@@ -138,9 +141,30 @@ impl Session {
                 return Ok(Outcome::default());
             }
         };
-        self.stage = at;
-        Ok(Outcome::list(all.get(at).map(line).into_iter().collect()))
+        let from = self.stage;
+        let way: Vec<usize> =
+            if at >= from { (from + 1..=at).collect() } else { (at..from).rev().collect() };
+        let stopped = self.stage_stop(way.into_iter())?;
+        self.stage = stopped.as_ref().map_or(at, |s| s.0);
+        Ok(self.at_stage(stopped.map(|s| s.1).into_iter().collect()))
     }
+
+    /// The stage that is shown now, after what was said of the way there.
+    fn at_stage(&mut self, mut lines: Vec<String>) -> Outcome {
+        let run = self.program().module.clone();
+        let shown = run.as_ref().and_then(|r| r.lowered.snapshots.get(self.stage));
+        lines.extend(shown.map(stage_line));
+        let mut out = Outcome::list(lines);
+        if let Some(halt) = self.halt.take() {
+            halt.into_outcome(&mut out);
+        }
+        out
+    }
+}
+
+/// A stage and what there is after it.
+fn stage_line(s: &Snapshot) -> String {
+    format!("{}: {}", s.stage, counts(&s.stats))
 }
 
 fn index(all: &[Snapshot], stage: Stage) -> Result<usize, Diagnostic> {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use crate::engine::command::{Goto, Unit, Who};
+use crate::engine::command::{Goto, Switch, Unit, Who};
 use crate::engine::expr::{BinOp, Expr, QueueRef};
 use crate::engine::fixture::{self, *};
 use crate::engine::program::{DeviceOp, HostOp, QueueDecl, RingDecl, Speed};
@@ -11,7 +11,7 @@ use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
-fn program(size: u64, ops: Vec<HostOp>) -> Program {
+pub(super) fn program(size: u64, ops: Vec<HostOp>) -> Program {
     fixture::program(true, size, ops)
 }
 
@@ -45,7 +45,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     ]
 }
 
-fn random_program() -> impl Strategy<Value = Program> {
+pub(super) fn random_program() -> impl Strategy<Value = Program> {
     let size = prop_oneof![Just(32u64), Just(64), Just(128)];
     let speed =
         (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });
@@ -169,7 +169,7 @@ proptest! {
 #[test]
 fn a_breakpoint_passes_over_its_first_hits_in_both_directions() {
     let mut s = Session::new(Arc::new(program(64, vec![copy(4096), copy(4096), copy(4096)])));
-    let stop = Command::Break { loc: Loc::Doorbell, cond: None, once: false, after: 1 };
+    let stop = Command::Break { loc: Loc::Doorbell(None), cond: None, once: false, after: 1 };
     s.execute(&stop).unwrap();
     let go = |s: &mut Session, back| {
         s.execute(&Command::Continue { back }).unwrap();
@@ -275,9 +275,9 @@ fn a_stop_that_was_not_hit_is_neither_counted_nor_deleted() {
     s.execute(&Command::Restart).unwrap();
     assert_eq!(s.stops().len(), 2);
     // Past the first event of batch 1, still inside it.
-    s.execute(&Command::Enable(vec![1], false)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::Off)).unwrap();
     s.execute(&Command::Step { count: 1, unit: Unit::Slot, who: Who::Any, back: false }).unwrap();
-    s.execute(&Command::Enable(vec![1], true)).unwrap();
+    s.execute(&Command::Enable(vec![(1, 1)], Switch::On)).unwrap();
     cont(&mut s);
     assert_eq!((s.stops().len(), s.stops()[0].hits, s.stops()[1].hits), (2, 0, 1));
 }
@@ -429,17 +429,17 @@ fn find_asks_every_slot_that_was_written() {
     let here = |name: &str| Box::new(Expr::Here(vec![name.into()]));
     let small = Expr::Binary(BinOp::Lt, here("length"), Box::new(Expr::Num(100)));
     let go_on = &mut |_| ControlFlow::Continue(());
-    let found = s.found(None, &small, go_on).unwrap();
+    let found = s.slots_found(None, &small, go_on).unwrap();
     // Three chunks of 64 KiB, a rest, and the marker, which alone is small.
     assert_eq!(found, Found { slots: vec![(Dir::Tx, 4), (Dir::Rx, 4)], cut: false, asked: 10 });
-    let ring = s.found(Some(Dir::Rx), &small, go_on).unwrap();
+    let ring = s.slots_found(Some(Dir::Rx), &small, go_on).unwrap();
     assert_eq!((ring.slots, ring.asked), (vec![(Dir::Rx, 4)], 5));
     // What only Tx has is no match on Rx; what none has is an error; so is a bare division.
-    let barrier = s.found(None, &here("write_barrier"), go_on).unwrap();
+    let barrier = s.slots_found(None, &here("write_barrier"), go_on).unwrap();
     assert_eq!(barrier.slots, [(Dir::Tx, 3)]);
-    assert_eq!(s.found(None, &here("nothing"), go_on).unwrap_err().code, "S005");
+    assert_eq!(s.slots_found(None, &here("nothing"), go_on).unwrap_err().code, "S005");
     let zero = Expr::Binary(BinOp::Div, here("index"), Box::new(Expr::Num(0)));
-    assert_eq!(s.found(None, &zero, go_on).unwrap_err().code, "S006");
-    let cancelled = s.found(None, &small, &mut |_| ControlFlow::Break(())).unwrap();
+    assert_eq!(s.slots_found(None, &zero, go_on).unwrap_err().code, "S006");
+    let cancelled = s.slots_found(None, &small, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(!cancelled.cut, "ten slots are asked before anybody can cancel");
 }

@@ -314,9 +314,12 @@ fn compare(old: &[Line], new: &mut [Line]) {
 /// The answer to `list` and `pass diff`, whose text no session has; nothing for other commands.
 ///
 /// # Errors
-/// S003 for a line that the text does not have.
+/// S003 for a line that the text does not have. Without a module `list` shows the host script.
 pub fn answer(session: &Session, command: &Command) -> Option<Result<Vec<String>, Diagnostic>> {
-    let run = session.program().module.as_ref()?;
+    let Some(run) = session.program().module.as_ref() else {
+        let Command::List(line) = command else { return None };
+        return Some(crate::load::operations::list(session, *line));
+    };
     match command {
         Command::List(line) => Some(list(session, run, *line)),
         Command::Pass(Pass::Diff(stages)) => {

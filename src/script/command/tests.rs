@@ -1,7 +1,7 @@
 //! Tests of command lines.
 use super::super::{args::NUMBERED_PLACES, parse_loc, print, samples};
 use super::*;
-use crate::engine::command::{Arg, COMMANDS, Loc};
+use crate::engine::command::{Access, Arg, Attached, COMMANDS, Catch, Loc, Switch, Watch, Watched};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::program::QueueId;
 use crate::udma::Dir;
@@ -46,6 +46,8 @@ fn the_words_of_the_table_are_understood() {
             for w in *words {
                 let line = match c.name {
                     "break" | "tbreak" => format!("{} marker {w}", c.name),
+                    "watch" => format!("watch 0x10 {w}"),
+                    "catch" if ["if", "once", "after"].contains(w) => format!("catch race {w}"),
                     name => format!("{name} {w}"),
                 };
                 let unknown = parse_command(&line).err().unwrap_or_default();
@@ -126,20 +128,32 @@ fn places_are_read() {
         ("event 40", Loc::Event(40)),
         ("0x1000", Loc::Addr(0x1000)),
         ("marker", Loc::Marker),
-        ("doorbell", Loc::Doorbell),
+        ("doorbell", Loc::Doorbell(None)),
+        ("doorbell e5.q3", Loc::Doorbell(Some(exact))),
         ("fault", Loc::Fault),
+        ("q0", Loc::Queue(QueueRef::Queue(0))),
+        ("%I-34", Loc::Inst("I-34".into())),
+        ("%\"a b\"", Loc::Inst("a b".into())),
+        ("dma_block_2", Loc::Name("dma_block_2".into())),
+        ("\"marker\"", Loc::Name("marker".into())),
+        ("line 12", Loc::Line(12)),
+        ("pass split", Loc::Pass(crate::engine::lower::Stage::Split)),
     ] {
         assert_eq!(parse_loc(text), Ok(loc.clone()), "{text}");
         assert_eq!(parse_loc(&loc.to_string()), Ok(loc));
     }
-    assert_eq!(NUMBERED_PLACES.map(|(w, make)| make(1).to_string() == format!("{w} 1")), [true; 2]);
+    assert_eq!(NUMBERED_PLACES.map(|(w, make)| make(1).to_string() == format!("{w} 1")), [true; 3]);
     for (text, column) in [
         ("tx[9:3]", 4),
         ("tx", 3),
         ("tx[a]", 4),
         ("batch", 6),
         ("markr", 1),
-        ("q0", 1),
+        ("doorbel", 1),
+        ("q0.marker", 4),
+        ("%", 2),
+        ("pass splitt", 6),
+        ("line x", 6),
         ("tx[1] x", 7),
     ] {
         assert_eq!(parse_loc(text).unwrap_err().place.column, Some(column), "{text}");
@@ -161,6 +175,97 @@ fn breakpoints_take_their_options_in_any_order() {
     assert_eq!(at("break marker once once"), ("S003", 19, 4));
     assert_eq!(at("break marker iff 1"), ("S003", 14, 3));
     assert_eq!(at("break marker if"), ("S003", 16, 1));
+}
+
+#[test]
+fn a_watchpoint_takes_what_it_watches_how_much_and_which_accesses() {
+    let watch = |what, len: Option<u64>, on| Command::Watch {
+        watch: Watch { what, len: len.map(Expr::Num), on },
+        cond: None,
+        once: false,
+        after: 0,
+    };
+    let slots = Watched::Slots { queue: QueueRef::Queue(1), dir: Dir::Rx, first: 3, last: 9 };
+    let name = |n: &str| Watched::Name(n.into());
+    for (line, command) in [
+        ("watch 0x10", watch(Watched::Expr(Expr::Num(16)), None, Access::Write)),
+        ("watch 16,8 change", watch(Watched::Expr(Expr::Num(16)), Some(8), Access::Change)),
+        ("watch q1.rx[3:9] read", watch(slots, None, Access::Read)),
+        ("watch idx , 8 acc", watch(name("idx"), Some(8), Access::Access)),
+        ("watch \"free\"", watch(name("free"), None, Access::Write)),
+        ("watch semaphore 3", watch(Watched::Semaphore(3), None, Access::Write)),
+    ] {
+        assert_eq!(ok(line), command, "{line}");
+    }
+    assert_eq!(at("watch markr"), ("S003", 7, 5));
+    assert!(wrong("watch markr")[0].3.starts_with("did you mean `marker`?"));
+    assert_eq!(at("watch 0x10 wrtie"), ("S003", 12, 5));
+    assert_eq!(at("watch 0x10 read write"), ("S003", 17, 5));
+    assert_eq!(at("watch tx[3].dmbb"), ("S005", 13, 4));
+    assert_eq!(at("watch semaphore 3,4").0, "S003");
+}
+
+#[test]
+fn a_catchpoint_takes_a_kind_and_what_belongs_to_it() {
+    let catch = |what| Command::Catch { what, cond: None, once: false, after: 0 };
+    for (line, what) in [
+        ("catch fault", Catch::Fault(None)),
+        ("catch fault pkt_len", Catch::Fault(Some("PKT_LEN".into()))),
+        ("catch race", Catch::Race),
+        ("catch doorbell q2", Catch::Doorbell(Some(QueueRef::Queue(2)))),
+        ("catch ret", Catch::Ret(None)),
+        ("catch ret -12", Catch::Ret(Some(-12))),
+        ("catch ret BUG", Catch::Bug),
+        ("catch stall", Catch::Stall),
+    ] {
+        assert_eq!(ok(line), catch(what), "{line}");
+    }
+    let all = Command::Catch {
+        what: Catch::Fault(None),
+        cond: Some(Expr::Name("event".into())),
+        once: true,
+        after: 2,
+    };
+    assert_eq!(ok("catch fault if event once after 2"), all);
+    assert_eq!(at("catch rase"), ("S003", 7, 4));
+    assert_eq!(at("catch fault PKT_LON"), ("S003", 13, 7));
+    assert_eq!(at("catch fault onc"), ("S003", 13, 3));
+}
+
+#[test]
+fn commands_of_a_stop_stand_on_one_line_between_semicolons() {
+    let Command::Commands { stop: Some(1), what: Attached::Set(block) } =
+        ok("commands 1 silent; echo \"a;b\"; continue")
+    else {
+        panic!("no block");
+    };
+    assert!(block.silent);
+    let all: Vec<&Command> = block.lines.iter().map(|l| &l.command).collect();
+    assert_eq!(all, [&Command::Echo("a;b".into()), &Command::Continue { back: false }]);
+    assert_eq!(block.lines[0].written.text, "echo \"a;b\"");
+    let of = |what| Command::Commands { stop: None, what };
+    assert_eq!(ok("commands"), of(Attached::Show));
+    assert_eq!(ok("commands end"), of(Attached::Clear));
+    // Every fault at its own word, and the line as a whole.
+    let all = wrong("commands 1 stpe; print 1 +; print free; step pakcet # x");
+    let places: Vec<_> = all.iter().map(|w| (w.0, w.1, w.2)).collect();
+    assert_eq!(places, [("S001", 12, 4), ("S004", 27, 1), ("S003", 46, 6)]);
+    assert_eq!(at("commands 1 step; silent").1, 18);
+    assert_eq!(at("commands 1 commands 2 step").1, 12);
+    assert_eq!(at("commands 1 source x").1, 12);
+    assert_eq!(at("end").0, "S001");
+}
+
+#[test]
+fn numbers_of_stops_are_single_or_ranges() {
+    assert_eq!(ok("delete 1 3-5"), Command::Delete(vec![(1, 1), (3, 5)]));
+    assert_eq!(ok("disable 2"), Command::Enable(vec![(2, 2)], Switch::Off));
+    assert_eq!(ok("enable once 2"), Command::Enable(vec![(2, 2)], Switch::Once));
+    assert_eq!(ok("enable delete"), Command::Enable(vec![], Switch::Delete));
+    assert_eq!(ok("undisplay 1-2"), Command::Undisplay(vec![(1, 2)]));
+    assert_eq!(at("delete 5-3"), ("S003", 8, 3));
+    assert_eq!(at("delete 1-"), ("S003", 8, 2));
+    assert_eq!(at("enable onse 1"), ("S003", 8, 4));
 }
 
 #[test]
@@ -247,6 +352,11 @@ fn a_line_as_long_as_may_be_is_answered_soon() {
         ("explain ", "A"),
         ("goto ", "a-"),
         ("expect fault ", "A"),
+        ("commands ", "step;"),
+        ("commands ", "a;"),
+        ("watch ", "1+"),
+        ("enable ", "1-2 "),
+        ("catch fault ", "A"),
     ] {
         let body = part.repeat((MAX_LINE_BYTES - head.len()) / part.len());
         let _ = parse_command(&format!("{head}{body}"));

@@ -15,7 +15,10 @@ impl Target for Fake {
             "assert 0" => Err(Diagnostic::new("S007", "it is 0").at(Place::default().at_event(7))),
             "expect timeout" => Err(Diagnostic::new("S008", "no timeout")),
             "print 1 / 0" => Err(Diagnostic::new("S006", "division by zero")),
-            _ => Ok(Reply { quit: *command == Command::Quit, lines: vec![text] }),
+            _ => {
+                let quit = *command == Command::Quit;
+                Ok(Reply { quit, lines: vec![text], ..Reply::default() })
+            }
         }
     }
 

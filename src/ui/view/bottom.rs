@@ -53,6 +53,10 @@ pub fn status(model: &Model, width: u16) -> Row {
     } else {
         marker::short(model)
     };
+    // An answer that needs the room has it.
+    if model.said.is_some() && left.width() + right.width() > room {
+        return left_right(left, Row::new(), room);
+    }
     left_right(left, right, room)
 }
 
@@ -60,6 +64,12 @@ pub fn status(model: &Model, width: u16) -> Row {
 pub fn hints(model: &Model, width: u16) -> Row {
     let t = model.theme;
     let room = usize::from(width);
+    // Values that the user asked to see take the place of the keys.
+    let shown = model.session.display_lines();
+    if !shown.is_empty() {
+        let text = printable(&format!(" {}", shown.join("   ")));
+        return Row::text(clip(&text, room), t.strong());
+    }
     let one = |b: &Binding| {
         let key = b.keys.first().map(|k| k.name()).unwrap_or_default();
         // A key that is a command is written heavier than one that only looks.

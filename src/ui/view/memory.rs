@@ -8,7 +8,7 @@ use crate::ui::model::Model;
 use crate::ui::rows::Row;
 
 /// The address that the selected descriptor names, and how many bytes.
-fn target(model: &Model) -> Option<(u64, u64)> {
+pub fn target(model: &Model) -> Option<(u64, u64)> {
     let (desc, _) = model.desc()?;
     if desc.is_zero() || desc.view(model.selection.dir) == View::Meta {
         return None;

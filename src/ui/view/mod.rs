@@ -14,6 +14,8 @@ pub mod popup;
 mod rings;
 mod source;
 
+pub use memory::target as memory_target;
+
 use super::layout::{Areas, Pane};
 use super::model::Model;
 use super::rows::{self, Row, clip, width};

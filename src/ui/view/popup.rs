@@ -219,6 +219,7 @@ fn help(t: Theme, room: usize, (module, lesson): (bool, bool)) -> Vec<Row> {
         ('n', "next_desc_idx: the slot handed out next"),
         ('*', "changed since the last stop"),
         ('B', "a breakpoint (b: disabled)"),
+        ('W', "a watchpoint on its bytes (w: disabled)"),
     ] {
         out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
     }
@@ -256,6 +257,7 @@ fn source_marks(out: &mut Vec<Row>, t: Theme) {
     for (mark, text) in [
         ('+', "the stage before has nothing for it"),
         ('~', "another line stood there for the same"),
+        ('B', "a breakpoint is about it (b: disabled)"),
         (link, "it stems from the selected instruction"),
         (t.cursor(), "the sequencer of this name is at it"),
         (t.waits(), "the sequencer of this name comes to it next"),

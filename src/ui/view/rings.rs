@@ -2,6 +2,7 @@
 
 use super::{human, place};
 use crate::engine::ring::Life;
+use crate::engine::session::SlotStop;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
 use crate::ui::folding::{Fold, RingCursor, RingLine};
@@ -148,8 +149,15 @@ pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
     row.push(format!("{slot:>digits$}"), t.text());
     row.push(if model.slot_changed(dir, slot) { "*" } else { " " }, t.accent());
     match model.stop_at(dir, slot) {
-        Some((_, true)) => row.push("B ", t.error()),
-        Some((_, false)) => row.push("b ", t.dim()),
+        Some(SlotStop { watches, enabled, .. }) => {
+            let mark = match (watches, enabled) {
+                (false, true) => "B ",
+                (false, false) => "b ",
+                (true, true) => "W ",
+                (true, false) => "w ",
+            };
+            row.push(mark, if enabled { t.error() } else { t.dim() });
+        }
         None => row.push("  ", t.text()),
     }
     row

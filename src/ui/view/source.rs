@@ -131,7 +131,13 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         Change::Changed => t.severity(Severity::Warning),
         Change::Added => t.good(),
     };
-    row.push(l.change.mark().to_string(), change);
+    let part = listing.part_at(n).filter(|p| p.descriptor.is_none());
+    let block = part.map(|p| (&*p.queue, p.block));
+    match model.session.break_on_inst(l.pos, block) {
+        Some(true) => row.push("B", t.error()),
+        Some(false) => row.push("b", t.dim()),
+        None => row.push(l.change.mark().to_string(), change),
+    }
     let linked = l.pos.is_some() && l.pos == model.source.selected;
     let link = if t.ascii { "*" } else { "◆" };
     row.push(if linked { link } else { " " }, t.accent());

@@ -381,7 +381,7 @@ fn later_edits_go_and_come_back() {
 #[test]
 fn stops_that_pass_over_hits_count_in_the_changed_run() {
     let mut s = session(vec![copy(64), copy(64), copy(64)]);
-    let third = Command::Break { loc: Loc::Doorbell, cond: None, once: false, after: 2 };
+    let third = Command::Break { loc: Loc::Doorbell(None), cond: None, once: false, after: 2 };
     s.execute(&third).unwrap();
     let go = Command::Continue { back: false };
     s.execute(&go).unwrap();

@@ -1,0 +1,562 @@
+//! Stops: breakpoints, watchpoints, catchpoints (`docs/stops.md`). They belong to the timeline:
+//! an event matches or does not, whichever way the session comes to it.
+
+mod attached;
+mod races;
+mod target;
+mod watch;
+
+pub(super) use races::RaceLine;
+pub use target::touches;
+pub(super) use target::{is_doorbell, slots};
+
+use super::moves::Watch as Watching;
+use super::{EvalError, Outcome, Progress, Session, eval};
+use crate::bir::Pos;
+use crate::diag::Diagnostic;
+use crate::engine::command::{Block, BlockLine, Catch, Loc, Numbers, Switch, Watch};
+use crate::engine::expr::Expr;
+use crate::engine::program::QueueId;
+use crate::engine::ring::{Event, Machine, Memory};
+use crate::limits::MAX_STOPS;
+use crate::udma::Dir;
+use std::fmt;
+use target::Target;
+
+#[cfg(test)]
+mod tests;
+
+/// What a session stops at, as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopKind {
+    /// A breakpoint at a place.
+    Break(Loc),
+    /// A watchpoint.
+    Watch(Watch),
+    /// A catchpoint.
+    Catch(Catch),
+}
+
+impl StopKind {
+    /// What a stop of the kind is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            StopKind::Break(_) => "breakpoint",
+            StopKind::Watch(_) => "watchpoint",
+            StopKind::Catch(_) => "catchpoint",
+        }
+    }
+}
+
+impl fmt::Display for StopKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopKind::Break(loc) => write!(f, "{loc}"),
+            StopKind::Watch(watch) => write!(f, "{watch}"),
+            StopKind::Catch(what) => write!(f, "{what}"),
+        }
+    }
+}
+
+/// What becomes of a stop at its hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Then {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It is disabled.
+    Disable,
+    /// It is deleted.
+    Delete,
+}
+
+/// A breakpoint, watchpoint or catchpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// Its number; no other stop of the session ever has it.
+    pub number: u64,
+    /// What it stops at.
+    pub kind: StopKind,
+    /// Condition.
+    pub cond: Option<Expr>,
+    /// What becomes of it at its hit.
+    pub then: Then,
+    /// Hits that are passed over, counted from the start of the run.
+    pub after: u64,
+    /// Heeded.
+    pub enabled: bool,
+    /// How often the session stopped at it, whichever way it came.
+    pub hits: u64,
+    /// Commands that are executed at its hit.
+    pub block: Option<Block>,
+    /// What the kind means in this program.
+    target: Target,
+    /// Hits up to this event are passed over.
+    skip_to: u64,
+    /// Of a stage's breakpoint: hits that were passed over.
+    passed: u64,
+}
+
+impl Stop {
+    /// What it stops at in words, with its options.
+    pub fn text(&self) -> String {
+        let mut t = self.kind.to_string();
+        if let Some(c) = &self.cond {
+            t.push_str(&format!(" if {c}"));
+        }
+        match self.then {
+            Then::Keep => {}
+            Then::Disable => t.push_str(", disabled at its hit"),
+            Then::Delete => t.push_str(" once"),
+        }
+        if self.after > 0 {
+            t.push_str(&format!(" after {}", self.after));
+        }
+        t
+    }
+
+    /// `breakpoint 3`.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.kind.name(), self.number)
+    }
+
+    /// Whether it is about the slot, and whether it watches it.
+    fn of_slot(&self, s: &Session, id: QueueId, dir: Dir, slot: u64) -> Option<bool> {
+        match self.target {
+            Target::Slots { queue, dir: d, first, last } => {
+                let here = queue == id && d == dir && (first..=last).contains(&slot);
+                here.then_some(false)
+            }
+            Target::Watch { area, .. } => {
+                let ring = s.machine().queue(id)?.ring(dir);
+                let at = ring.slot_addr(slot);
+                let bytes = crate::udma::DESC_BYTES as u64;
+                (slot < ring.size && area.meets((at, bytes))).then_some(true)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A stop at a slot, for marking it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotStop {
+    /// Its number.
+    pub number: u64,
+    /// It watches the slot's bytes rather than what happens to the slot.
+    pub watches: bool,
+    /// Heeded.
+    pub enabled: bool,
+}
+
+/// A place as commands write it.
+pub fn loc_text(loc: &Loc) -> String {
+    loc.to_string()
+}
+
+/// The state before an event, as far as stops need it.
+pub(super) struct Before {
+    /// Given where a watchpoint asks what changes.
+    memory: Option<Memory>,
+    timeouts: u64,
+}
+
+/// Why the session halts, other than that it came to what it was asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Halt {
+    /// Commands of the stops that were hit.
+    follow: Vec<BlockLine>,
+    /// All of them are silent.
+    silent: bool,
+}
+
+impl Halt {
+    /// Gives an answer the commands to follow, and keeps it from saying anything where all of
+    /// the stops are silent.
+    pub(super) fn into_outcome(self, out: &mut Outcome) {
+        if self.silent {
+            out.lines.clear();
+            out.halt = out.halt.take().map(|_| String::new());
+        }
+        out.follow = self.follow;
+    }
+}
+
+impl Session {
+    /// What stops need of the state before the next event.
+    pub(super) fn before_event(&self, m: &Machine) -> Before {
+        let changes = self.stops.iter().any(|s| s.enabled && s.target.asks_for_change());
+        Before { memory: changes.then(|| m.memory.clone()), timeouts: m.timeouts() }
+    }
+
+    /// Whether a stop matches, leaving its count of hits aside.
+    fn matches(
+        &self,
+        stop: &Stop,
+        before: &Before,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<bool, Diagnostic> {
+        Ok(stop.target.stops(self, before, m, e) && self.holds(stop, m)?)
+    }
+
+    /// Whether the condition of a stop holds.
+    fn holds(&self, stop: &Stop, m: &Machine) -> Result<bool, Diagnostic> {
+        let Some(cond) = &stop.cond else { return Ok(true) };
+        match eval(self, m, cond) {
+            Ok(v) => Ok(v != 0),
+            Err(e) if e.is_for_now() => Ok(false),
+            Err(e) => {
+                let mut d = e.into_diagnostic();
+                d.message = format!("the condition of {}: {}", stop.title(), d.message);
+                Err(d)
+            }
+        }
+    }
+
+    /// The numbers of the stops at which the session stops at this event.
+    pub(super) fn stops_hit(
+        &self,
+        before: &Before,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<Vec<u64>, Diagnostic> {
+        let mut hit = Vec::new();
+        for stop in &self.stops {
+            if stop.enabled && e.n > stop.skip_to && self.matches(stop, before, m, e)? {
+                hit.push(stop.number);
+            }
+        }
+        Ok(hit)
+    }
+
+    /// Takes the session as halted at the position because of these stops: counts their hits,
+    /// and tells of them.
+    pub(super) fn halt_at(&mut self, hit: &[u64]) -> String {
+        let texts: Vec<String> = hit.iter().filter_map(|n| self.hit_text(*n)).collect();
+        let mut halt = Halt { silent: true, ..Halt::default() };
+        for n in hit {
+            self.count_hit(*n, &mut halt);
+        }
+        self.halt = Some(halt);
+        texts.join("; ")
+    }
+
+    /// Counts a hit and does what then becomes of the stop.
+    fn count_hit(&mut self, number: u64, halt: &mut Halt) {
+        let Some(i) = self.index_of(number) else { return };
+        let stop = &mut self.stops[i];
+        stop.hits += 1;
+        let block = stop.block.as_ref();
+        halt.silent &= block.is_some_and(|b| b.silent);
+        halt.follow.extend(block.into_iter().flat_map(|b| b.lines.iter().cloned()));
+        match stop.then {
+            Then::Keep => {}
+            Then::Disable => (stop.enabled, stop.then) = (false, Then::Keep),
+            Then::Delete => {
+                self.stops.remove(i);
+            }
+        }
+    }
+
+    /// A hit of a stop at the position in words.
+    fn hit_text(&mut self, number: u64) -> Option<String> {
+        let stop = self.stops.get(self.index_of(number)?)?.clone();
+        let detail = self.hit_detail(&stop).map(|d| format!(": {d}")).unwrap_or_default();
+        Some(format!("{}, {}{detail}", stop.title(), stop.text()))
+    }
+
+    /// What else is to be said of a hit.
+    fn hit_detail(&mut self, stop: &Stop) -> Option<String> {
+        match &stop.target {
+            Target::Watch { area, on } => self.values_told(*area, *on),
+            Target::Race => self.race_told(),
+            _ => None,
+        }
+    }
+
+    /// The answer of a command that moved: with what its stops say, and their commands.
+    pub(super) fn after_move(&mut self, why: String, lines: Vec<String>) -> Outcome {
+        let mut out = Outcome { lines, halt: Some(why), ..Outcome::default() };
+        out.lines.extend(self.display_lines());
+        if let Some(halt) = self.halt.take() {
+            halt.into_outcome(&mut out);
+        }
+        out
+    }
+
+    /// Works out what stops need of the whole run up to the position; no where the user breaks
+    /// it off.
+    pub(super) fn prepare_stops(&mut self, watching: Watching<'_>) -> bool {
+        let races = |s: &Stop| s.enabled && s.target == Target::Race;
+        !self.stops.iter().any(races) || self.races_up_to(self.machine.n, watching)
+    }
+
+    /// Sets a stop.
+    pub(super) fn add_stop(
+        &mut self,
+        kind: StopKind,
+        cond: Option<&Expr>,
+        (once, after): (bool, u64),
+        watching: Watching<'_>,
+    ) -> Result<Outcome, Diagnostic> {
+        if self.stops.len() >= MAX_STOPS {
+            return Err(Diagnostic::new("S003", format!("there are {MAX_STOPS} stops already")));
+        }
+        let kind = self.pinned(kind);
+        let target = self.target(&kind)?;
+        if let Some(cond) = cond
+            && let Err(e) = eval(self, &self.machine, cond)
+            && !e.is_for_now()
+        {
+            return Err(e.into_diagnostic());
+        }
+        let given_up = || Ok(Outcome::say("cancelled: no stop was set"));
+        if target == Target::Race && !self.races_up_to(self.machine.n, watching) {
+            return given_up();
+        }
+        let mut stop = Stop {
+            number: self.next_stop,
+            kind,
+            cond: cond.cloned(),
+            then: if once { Then::Delete } else { Then::Keep },
+            after,
+            enabled: true,
+            hits: 0,
+            block: None,
+            target,
+            skip_to: 0,
+            passed: 0,
+        };
+        match self.nth_hit(&stop, watching)? {
+            Some(n) => stop.skip_to = n,
+            None => return given_up(),
+        }
+        self.next_stop += 1;
+        let place = stop.target.place(self).map(|p| format!(" ({p})")).unwrap_or_default();
+        let text = format!("{}: {}{place}", stop.title(), stop.text());
+        self.stops.push(stop);
+        Ok(Outcome::say(text))
+    }
+
+    /// The event of the last hit that is passed over, counted from the start of the run; beyond
+    /// the end where there are fewer. Nothing where the user breaks it off.
+    fn nth_hit(&mut self, stop: &Stop, watching: Watching<'_>) -> Result<Option<u64>, Diagnostic> {
+        let mut left = stop.after;
+        if matches!(stop.target, Target::Pass(_)) {
+            return Ok(Some(0));
+        }
+        let mut m = self.timeline.start().clone();
+        while left > 0 {
+            let changes = stop.target.asks_for_change();
+            let timeouts = m.timeouts();
+            let before = Before { memory: changes.then(|| m.memory.clone()), timeouts };
+            let Some(step) = self.timeline.step(&mut m) else { return Ok(Some(u64::MAX)) };
+            left -= u64::from(self.matches(stop, &before, &m, &step.event)?);
+            if Progress::is_due(m.n) && watching(Progress { event: m.n, from: 0 }).is_break() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(m.n))
+    }
+
+    /// After the run changed behind event `from`: finds its races anew, and counts anew the hits
+    /// that stops pass over, where they lie behind it. A condition without a value says so where
+    /// it is met.
+    pub(super) fn recount(&mut self, from: u64) {
+        self.race_line = RaceLine::default();
+        for i in 0..self.stops.len() {
+            if self.stops[i].after > 0 && self.stops[i].skip_to >= from {
+                let stop = self.stops[i].clone();
+                let go_on = &mut |_| std::ops::ControlFlow::Continue(());
+                self.stops[i].skip_to = self.nth_hit(&stop, go_on).ok().flatten().unwrap_or(0);
+            }
+        }
+    }
+
+    /// Takes up the stops of a session whose program was another.
+    pub(super) fn adopt_stops(&mut self, stops: Vec<Stop>) {
+        for mut stop in stops {
+            stop.target = self.target(&stop.kind).unwrap_or(Target::Gone);
+            let go_on = &mut |_| std::ops::ControlFlow::Continue(());
+            stop.skip_to = self.nth_hit(&stop, go_on).ok().flatten().unwrap_or(0);
+            self.stops.push(stop);
+        }
+    }
+
+    fn index_of(&self, number: u64) -> Option<usize> {
+        self.stops.binary_search_by_key(&number, |s| s.number).ok()
+    }
+
+    /// Indices of the stops with these numbers, ascending; of all where none is given.
+    fn numbered(&self, numbers: &Numbers) -> Result<Vec<usize>, Diagnostic> {
+        if numbers.is_empty() {
+            return Ok((0..self.stops.len()).collect());
+        }
+        let mut out = Vec::new();
+        for &(first, last) in numbers {
+            let from = self.stops.partition_point(|s| s.number < first);
+            let to = self.stops.partition_point(|s| s.number <= last);
+            if from == to {
+                return Err(self.no_stop(first, last));
+            }
+            out.extend(from..to);
+        }
+        out.sort_unstable();
+        out.dedup();
+        Ok(out)
+    }
+
+    /// That there is no stop with a number, or none in a range.
+    fn no_stop(&self, first: u64, last: u64) -> Diagnostic {
+        let text = match first == last {
+            true => format!("no stop has the number `{first}`"),
+            false => format!("no stop has a number in `{first}-{last}`"),
+        };
+        Diagnostic::new("S005", text).help(match self.stops.as_slice() {
+            [] => "there are no stops".to_owned(),
+            _ => "`info breakpoints` lists them".to_owned(),
+        })
+    }
+
+    /// What was done with the stops at these indices, by their numbers.
+    fn named(&self, which: &[usize], done: &str) -> Outcome {
+        let all: Vec<&Stop> = which.iter().filter_map(|i| self.stops.get(*i)).collect();
+        Outcome::say(match all.as_slice() {
+            [] => "there are no stops".to_owned(),
+            [one] => format!("{} {done}", one.title()),
+            many => {
+                let numbers: Vec<String> = many.iter().map(|s| s.number.to_string()).collect();
+                format!("stops {} {done}", numbers.join(", "))
+            }
+        })
+    }
+
+    pub(super) fn delete_stops(&mut self, numbers: &Numbers) -> Result<Outcome, Diagnostic> {
+        let which = self.numbered(numbers)?;
+        let said = self.named(&which, "deleted");
+        for i in which.iter().rev() {
+            self.stops.remove(*i);
+        }
+        Ok(said)
+    }
+
+    pub(super) fn enable_stops(
+        &mut self,
+        numbers: &Numbers,
+        switch: Switch,
+    ) -> Result<Outcome, Diagnostic> {
+        let which = self.numbered(numbers)?;
+        for i in &which {
+            let stop = &mut self.stops[*i];
+            stop.enabled = switch != Switch::Off;
+            match switch {
+                Switch::On | Switch::Off => {}
+                Switch::Once => stop.then = Then::Disable,
+                Switch::Delete => stop.then = Then::Delete,
+            }
+        }
+        Ok(self.named(
+            &which,
+            match switch {
+                Switch::On => "enabled",
+                Switch::Off => "disabled",
+                Switch::Once => "enabled until the next hit",
+                Switch::Delete => "enabled, and deleted at the next hit",
+            },
+        ))
+    }
+
+    /// The stop that the slot of a ring is marked with: a breakpoint before a watchpoint.
+    pub fn stop_on_slot(&self, id: QueueId, dir: Dir, slot: u64) -> Option<SlotStop> {
+        let at = |s: &Stop| {
+            let watches = s.of_slot(self, id, dir, slot)?;
+            Some(SlotStop { number: s.number, watches, enabled: s.enabled })
+        };
+        let mut all = self.stops.iter().filter_map(at);
+        let first = all.next()?;
+        Some(if first.watches { all.find(|s| !s.watches).unwrap_or(first) } else { first })
+    }
+
+    /// Whether a breakpoint is about an instruction of the loaded module, or about a block by its
+    /// queue and its position there; and whether it is heeded.
+    pub fn break_on_inst(&self, pos: Option<Pos>, block: Option<(&str, u32)>) -> Option<bool> {
+        let run = self.program().module.as_ref()?;
+        let block = block.and_then(|(queue, k)| Some((run.queue(queue)?.id, k)));
+        let here = self.stops.iter().filter(|s| s.target.is_about(pos, block));
+        here.map(|s| s.enabled).max()
+    }
+
+    /// The number of the breakpoint at a slot.
+    pub fn break_on_slot(&self, id: QueueId, dir: Dir, slot: u64) -> Option<u64> {
+        self.stop_on_slot(id, dir, slot).filter(|s| !s.watches).map(|s| s.number)
+    }
+
+    /// The number of the watchpoint on the bytes of a slot.
+    pub fn watch_on_slot(&self, id: QueueId, dir: Dir, slot: u64) -> Option<u64> {
+        let watches = |s: &&Stop| s.of_slot(self, id, dir, slot) == Some(true);
+        self.stops.iter().find(watches).map(|s| s.number)
+    }
+
+    /// The stops, a line each below a heading, their commands below them.
+    pub(super) fn info_breakpoints(&self) -> Vec<String> {
+        if self.stops.is_empty() {
+            return vec!["no breakpoints, watchpoints or catchpoints".to_owned()];
+        }
+        let mut out = vec![format!("{:<4} {:<10} {:<3} {:>5}  what", "num", "kind", "on", "hits")];
+        for s in &self.stops {
+            let on = if s.enabled { "yes" } else { "no" };
+            let place = s.target.place(self).map(|p| format!(" ({p})")).unwrap_or_default();
+            out.push(format!(
+                "{:<4} {:<10} {on:<3} {:>5}  {}{place}",
+                s.number,
+                s.kind.name(),
+                s.hits,
+                s.text()
+            ));
+            out.extend(s.block.iter().flat_map(attached::lines).map(|l| format!("       {l}")));
+        }
+        out
+    }
+
+    /// The breakpoints of stages that are passed on the way to a stage: where the way ends, and
+    /// why there.
+    pub(super) fn stage_stop(
+        &mut self,
+        way: impl Iterator<Item = usize>,
+    ) -> Result<Option<(usize, String)>, Diagnostic> {
+        let stages: Vec<(usize, crate::engine::lower::Stage)> = match &self.program().module {
+            Some(run) => {
+                way.filter_map(|k| Some((k, run.lowered.snapshots.get(k)?.stage))).collect()
+            }
+            None => return Ok(None),
+        };
+        for (k, stage) in stages {
+            let mut hit = Vec::new();
+            for i in 0..self.stops.len() {
+                let stop = &self.stops[i];
+                let here = stop.enabled && stop.target == Target::Pass(stage);
+                if !here || !self.holds(stop, &self.machine)? {
+                    continue;
+                }
+                let stop = &mut self.stops[i];
+                if stop.passed < stop.after {
+                    stop.passed += 1;
+                } else {
+                    hit.push(stop.number);
+                }
+            }
+            if !hit.is_empty() {
+                return Ok(Some((k, self.halt_at(&hit))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where an expression that names the marker of a queue says that it lies.
+    fn marker_of(&self, q: &crate::engine::expr::QueueRef) -> Result<u64, Diagnostic> {
+        let id = super::queue_of(self, q).map_err(EvalError::into_diagnostic)?;
+        let queue = self.machine.queue(id);
+        Ok(queue.map_or(0, |q| q.marker).wrapping_add(4))
+    }
+}

@@ -1,0 +1,249 @@
+//! Stops on the sample programs and modules, as scripts set them, and through the real binary
+//! (`docs/stops.md`).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod ui_support;
+
+use dmadbg::engine::program::Program;
+use dmadbg::engine::session::{Outcome, Session};
+use dmadbg::load::{self, LoadOptions};
+use dmadbg::script::parse_command;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+fn sample(name: &str) -> Arc<Program> {
+    if name.ends_with(".bir") {
+        return Arc::new(ui_support::module(name));
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-programs").join(name);
+    load::open(&[path], &LoadOptions::default()).unwrap().program.unwrap()
+}
+
+fn ask(s: &mut Session, line: &str) -> Outcome {
+    let command = parse_command(line).unwrap_or_else(|d| panic!("{line}: {d:?}")).unwrap();
+    s.execute(&command).unwrap_or_else(|d| panic!("{line}: {d:?}"))
+}
+
+/// What is set on each sample, and how often it stops.
+const STOPS: &[(&str, &str, usize)] = &[
+    ("copy-4k.dma", "break tx[0]", 4),
+    ("copy-4k.dma", "break rx[0:1]", 8),
+    ("copy-4k.dma", "watch tx[0]", 1),
+    ("copy-4k.dma", "watch tx[0] access", 2),
+    ("copy-4k.dma", "watch marker", 3),
+    ("copy-4k.dma", "watch marker read", 1),
+    ("copy-4k.dma", "catch doorbell", 1),
+    ("copy-4k.dma", "catch race", 0),
+    ("wrap.dma", "break doorbell after 1", 7),
+    ("three-queues.dma", "catch doorbell q1", 1),
+    ("timeout.dma", "catch timeout", 1),
+    ("timeout.dma", "catch ret", 1),
+    ("lowered-loop.bir", "break %I-1", 4),
+    ("lowered-loop.bir", "break dma_block_0", 4),
+    ("lowered-loop.bir", "break %desc-1", 4),
+    ("lowered-loop.bir", "break line 20", 4),
+    ("lowered-loop.bir", "watch y", 2),
+    ("lowered-loop.bir", "watch y change", 1),
+    ("lowered-loop.bir", "watch y read", 64),
+    ("semaphores.bir", "watch semaphore 1", 1),
+    ("semaphores.bir", "watch semaphore 1 access", 2),
+    ("semaphores.bir", "break qActHw0", 69),
+    ("gather.bir", "break %I-2", 16),
+    ("gather.bir", "break idx", 1),
+];
+
+#[test]
+fn a_sample_stops_at_the_same_events_forwards_backwards_and_by_steps() {
+    let mut counts = Vec::new();
+    for (name, line, _) in STOPS {
+        let p = sample(name);
+        let mut s = Session::new(p);
+        ask(&mut s, line);
+        let hits = |s: &Session| s.stops()[0].hits;
+        let mut ahead = Vec::new();
+        loop {
+            let before = hits(&s);
+            ask(&mut s, "continue");
+            if hits(&s) == before {
+                break;
+            }
+            ahead.push(s.position());
+        }
+        let end = s.position();
+        let mut behind: Vec<u64> =
+            ahead.last().copied().filter(|n| *n == end).into_iter().collect();
+        loop {
+            let before = hits(&s);
+            ask(&mut s, "reverse-continue");
+            if hits(&s) == before {
+                break;
+            }
+            behind.push(s.position());
+        }
+        behind.reverse();
+        assert_eq!(behind, ahead, "{name}: {line}");
+        let mut stepped = Vec::new();
+        while s.position() < end {
+            let before = hits(&s);
+            ask(&mut s, "step event");
+            if hits(&s) > before {
+                stepped.push(s.position());
+            }
+        }
+        assert_eq!(stepped, ahead, "{name}: {line}");
+        counts.push((*name, *line, ahead.len()));
+    }
+    assert_eq!(counts, STOPS);
+}
+
+struct Ran {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+fn script(program: &str, text: &str) -> Ran {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("s.dbg"), text).unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-programs").join(program);
+    let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
+    c.current_dir(dir.path()).env("NO_COLOR", "1").arg("run").arg(sample);
+    let out = c.args(["--no-init", "--script", "s.dbg"]).output().unwrap();
+    Ran {
+        status: out.status.code().unwrap(),
+        out: String::from_utf8(out.stdout).unwrap(),
+        err: String::from_utf8(out.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_block_of_commands_goes_on_by_itself_and_says_only_what_it_prints() {
+    let r = script(
+        "wrap.dma",
+        "catch doorbell\ncommands\n  silent\n  print q0.free # a comment\n  continue\n  echo never\nend\ncontinue\nwhere\n",
+    );
+    assert_eq!((r.status, r.err.as_str()), (0, ""));
+    let lines: Vec<&str> = r.out.lines().collect();
+    assert_eq!(lines[..2], ["catchpoint 1: doorbell", "catchpoint 1 has 3 commands now"]);
+    assert_eq!(lines.iter().filter(|l| l.starts_with("q0.free = ")).count(), 8);
+    assert!(!r.out.contains("never"), "what follows a move is left out");
+    assert!(!r.out.contains("catchpoint 1, doorbell"), "silent");
+    assert_eq!(r.out.matches("the run is at its end").count(), 3, "{}", r.out);
+}
+
+#[test]
+fn a_block_on_one_line_is_shown_and_taken_away() {
+    let r = script(
+        "copy-4k.dma",
+        "break marker\ncommands 1 print marker; echo \"a; b\"\ncontinue\ninfo b\ncommands 1 end\nrestart\ncontinue\n",
+    );
+    assert_eq!((r.status, r.err.as_str()), (0, ""));
+    assert!(r.out.contains("\nmarker = 2882400001 (0xabcdef01)\na; b\nnum "), "{}", r.out);
+    assert!(r.out.contains("\n       print marker\n       echo \"a; b\"\n"), "{}", r.out);
+    assert_eq!(r.out.matches("a; b\n").count(), 1, "{}", r.out);
+}
+
+#[test]
+fn what_is_wrong_in_a_block_is_told_at_its_line() {
+    // All of it before anything runs.
+    let r = script("copy-4k.dma", "break marker\ncommands\n  print mar\n  stpe\nend\n");
+    assert_eq!((r.status, r.out.as_str()), (2, ""));
+    assert!(r.err.contains("s.dbg:3:9") && r.err.contains("s.dbg:4:3"), "{}", r.err);
+    // And what goes wrong when the stop is hit.
+    let r = script("copy-4k.dma", "break marker\ncommands\n  print tx[64].dmb\nend\ncontinue\n");
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("--> s.dbg:3:9"), "{}", r.err);
+    let r = script("copy-4k.dma", "break marker\ncommands 1 assert 0\ncontinue\n");
+    assert_eq!(r.status, 1);
+    assert!(r.err.contains("error[S007]") && r.err.contains("s.dbg:2:1"), "{}", r.err);
+}
+
+#[test]
+fn a_block_must_be_closed_and_closes_nothing_else() {
+    let r = script("copy-4k.dma", "break marker\ncommands 1\nprint 1\n");
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("s.dbg:2:1") && r.err.contains("`end` is missing"), "{}", r.err);
+    for line in ["end", "silent"] {
+        let r = script("copy-4k.dma", &format!("{line}\n"));
+        assert_eq!(r.status, 2);
+        assert!(r.err.contains("error[S001]"), "{}", r.err);
+    }
+}
+
+#[test]
+fn commands_that_lead_from_stop_to_stop_for_ever_are_given_up() {
+    let r = script(
+        "copy-4k.dma",
+        "break event 1\ncommands 1 silent; continue\nbreak event 2\ncommands 2 silent; reverse-continue\ncontinue\n",
+    );
+    assert_eq!(r.status, 2);
+    assert!(r.err.contains("error[S023]"), "{}", r.err);
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_pointed_at_with_the_nearest() {
+    for (program, line, column, near) in [
+        ("lowered-loop.bir", "break dma_blok_0 if 1", 7, "did you mean `dma_block_0`?"),
+        ("lowered-loop.bir", "break %I-11 once", 8, "did you mean `I-1`?"),
+        ("lowered-loop.bir", "watch z if $nothing", 12, "variables: none"),
+        ("lowered-loop.bir", "watch \"zz\"", 8, "did you mean `z`?"),
+        ("lowered-loop.bir", "break line 1", 7, "the nearest lines with one: 18, 20, 26"),
+        ("copy-4k.dma", "break q7.tx[0]", 7, "queues: e128.q0"),
+        ("copy-4k.dma", "break tx[9999]", 7, ""),
+        ("copy-4k.dma", "break dma_block_0", 7, "places: tx[3]"),
+        ("copy-4k.dma", "until event == q7.free", 16, "queues: e128.q0"),
+        ("copy-4k.dma", "delete 7", 8, "there are no stops"),
+    ] {
+        let r = script(program, &format!("{line}\n"));
+        assert_eq!((r.status, r.out.as_str()), (2, ""), "{line}");
+        let place = format!("--> s.dbg:1:{column}");
+        assert!(r.err.contains(&place) && r.err.contains(near), "{line}: {}", r.err);
+    }
+}
+
+#[test]
+fn a_stage_stops_where_the_stages_are_gone_through() {
+    let mut s = Session::new(sample("copy.bir"));
+    ask(&mut s, "break pass unroll");
+    let said = |s: &mut Session, line: &str| ask(s, line).lines;
+    assert_eq!(said(&mut s, "pass lower_dma")[0], "breakpoint 1, pass unroll");
+    assert_eq!(s.stage().unwrap().name(), "unroll");
+    assert_eq!(said(&mut s, "pass lower_dma").len(), 1, "from there it is behind");
+    assert_eq!(said(&mut s, "pass loaded")[0], "breakpoint 1, pass unroll");
+    said(&mut s, "pass loaded");
+    ask(&mut s, "pass next");
+    assert_eq!(said(&mut s, "pass next")[0], "breakpoint 1, pass unroll");
+    ask(&mut s, "pass lower_dma");
+    let lines = said(&mut s, "pass set split equal");
+    assert_eq!((lines.len(), lines[1].as_str()), (3, "breakpoint 1, pass unroll"));
+    assert_eq!(s.stage().unwrap().name(), "unroll");
+    assert_eq!(s.stops()[0].hits, 4);
+    // A run has no stages in it.
+    let out = ask(&mut s, "continue");
+    assert_eq!(out.halt.as_deref(), Some("the run is at its end"));
+}
+
+#[test]
+fn stops_outlive_another_lowering_by_their_names() {
+    let mut s = Session::new(sample("lowered-loop.bir"));
+    ask(&mut s, "break dma_block_1");
+    ask(&mut s, "display event");
+    ask(&mut s, "continue");
+    let here = s.position();
+    ask(&mut s, "pass set split equal");
+    assert_eq!(s.position(), 0);
+    ask(&mut s, "continue");
+    assert_eq!((s.position(), s.stops()[0].hits), (here, 2));
+    assert_eq!(s.display_lines().len(), 1);
+}
+
+#[test]
+fn an_instruction_is_expected_where_the_session_stands() {
+    let r = script(
+        "lowered-loop.bir",
+        "break dma_block_0\ncontinue\nexpect stop dma_block_0\ncontinue\nexpect stop %desc-0\nexpect stop dma_block_1\n",
+    );
+    assert_eq!(r.status, 1);
+    assert!(r.err.contains("s.dbg:6:1") && r.err.contains("event 30 is not there"), "{}", r.err);
+}
