@@ -20,7 +20,9 @@ pub const SAMPLES: &[(&str, &str)] = files!["sample-programs":
 
 /// The lessons, in the order in which they build on each other: name of the file, text.
 pub const LESSONS: &[(&str, &str)] = files!["lessons":
-    "words.toml",
+    "words.toml", "pair.toml", "encode.toml", "cycle.toml", "marker.toml", "wrap.toml",
+    "full.toml", "packets.toml", "barriers.toml", "overtake.toml", "races.toml", "faults.toml",
+    "lower.toml", "dynamic.toml", "compute.toml",
 ];
 
 /// The text of a sample.

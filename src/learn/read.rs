@@ -587,6 +587,10 @@ fn may_use(command: &Command) -> bool {
             | Command::Info { .. }
             | Command::Explain(_)
             | Command::Provenance(_)
+            | Command::Why(_)
+            | Command::LastWrite(_)
+            | Command::NextRead(_)
+            | Command::Origin(_)
             | Command::Pass(_)
             | Command::List(_)
             | Command::Mark(_)
