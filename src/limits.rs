@@ -20,8 +20,6 @@ pub const MAX_HOST_OPS: usize = 1 << 20;
 pub const MAX_EDITS: usize = 10_000;
 /// Bytes that the edits of one program store together.
 pub const MAX_EDIT_BYTES: u64 = 64 << 20;
-/// Slots of a ring that the screen lints at every stop.
-pub const MAX_LINTED_SLOTS: u64 = 1 << 16;
 /// Registers that one program may set before its first event.
 pub const MAX_REGISTERS: usize = 1 << 20;
 /// Sections of kinds that this build does not know, kept with a program.
@@ -160,6 +158,20 @@ pub const MAX_ORDER_SPANS: usize = 1 << 22;
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
+/// Events of other orders that the explorer looks at where no other bound is asked for.
+pub const DEFAULT_EXPLORE_STEPS: u64 = 1 << 21;
+/// The largest bound that may be asked for.
+pub const MAX_EXPLORE_STEPS: u64 = 1 << 32;
+/// Races of one kind with one event that the explorer tries one by one.
+pub const MAX_EXPLORE_SIMILAR: usize = 8;
+/// Accesses of a run of which every order is walked.
+pub const MAX_EXPLORE_NODES: usize = 4096;
+/// States that a walk of every order tells apart.
+pub const MAX_EXPLORE_STATES: usize = 1 << 20;
+/// Placements of a barrier that are tried.
+pub const MAX_FIX_TRIES: usize = 512;
+/// Holds and edited barriers of a schedule.
+pub const MAX_SCHEDULE_LINES: usize = 4096;
 /// Bytes of memory that a module's inputs are filled with where no memory file is given.
 pub const MAX_DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
 /// Stretches of memory that lowering one module looks at to order pieces that overlap; beyond,
@@ -169,6 +181,8 @@ pub const MAX_OVERLAP_EFFORT: u64 = 1 << 26;
 pub const MAX_NAMES_COMPARED: usize = 4096;
 /// Ring descriptors after which the budget of a module is no longer counted.
 pub const MAX_BUDGET_DESCS: u64 = 1 << 23;
+/// Slots of all rings up to which the checks look at them after each step of the screen.
+pub const MAX_LIVE_CHECK_SLOTS: u64 = 1 << 16;
 /// Modules that one `gen` makes.
 pub const MAX_GENERATED_MODULES: u64 = 100_000;
 /// Seconds that a program given to `shrink` may take for one module.

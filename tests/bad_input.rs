@@ -309,7 +309,7 @@ fn a_run_that_ends_badly_is_1_unless_it_was_expected() {
         dmadbg(&all).status.code()
     };
     assert_eq!(run(&[]), Some(1));
-    let script = f.file("t.dbg", b"goto end\nexpect timeout 1\n");
+    let script = f.file("t.dbg", b"goto end\nexpect timeout 1\nexpect race\n");
     assert_eq!(run(&["--script", &script]), Some(0));
 }
 

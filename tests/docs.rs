@@ -127,7 +127,8 @@ fn codes_are_those_of_the_table() {
     let mut out = String::new();
     for c in CODES {
         let _ = writeln!(out, "## {} ({}): {}\n", c.code, c.severity, c.title);
-        let _ = writeln!(out, "{} Arises from: {} Fix: {}\n", c.meaning, c.cause, c.fix);
+        let _ = writeln!(out, "{} Arises from: {}\n", c.meaning, c.cause);
+        let _ = writeln!(out, "Example: {} Fix: {}\n", c.example(), c.fix);
     }
     check("codes.md", &[("codes", out)]);
 }

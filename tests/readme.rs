@@ -16,7 +16,7 @@ const SIZE: (u16, u16) = (120, 36);
 fn picture() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let loaded = load::open(&[root.join(SAMPLE)], &LoadOptions::default()).unwrap();
-    let title = Title { file: SAMPLE.to_owned(), notes: Vec::new() };
+    let title = Title { file: SAMPLE.to_owned(), ..Title::default() };
     let session = Session::new(loaded.program.unwrap());
     let mut model = Model::new(session, title, Theme::default(), SIZE);
     let doorbell = parse_command("doorbell").unwrap().unwrap();

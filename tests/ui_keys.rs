@@ -92,7 +92,7 @@ fn saving_is_asked_of_whoever_shows_the_screen() {
     let mut m = model(one_copy(), "x", (120, 36));
     keys(&mut m, ":set tx[0].dmb = 1<Enter>:save no-such-folder/a.dma<Enter>");
     let effect = m.asked.pop().unwrap();
-    let d = dmadbg::load::save::save_program(&effect).unwrap_err();
+    let d = dmadbg::load::save::carry_out(&effect).unwrap_err();
     assert_eq!(d.code, "D007");
     assert!(m.line.is_none());
 }

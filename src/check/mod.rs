@@ -6,13 +6,20 @@
 //! it builds a message only while the report still takes it.
 
 pub mod bits;
+pub mod live;
+pub mod masks;
+pub mod operations;
 pub mod order;
 pub mod packet;
 pub mod packets;
 pub mod pairs;
 pub mod phases;
+pub mod ranges;
+pub mod sentinels;
+pub mod stride;
 pub mod view;
 
+pub use live::live;
 pub use order::Order;
 pub use view::{DescView, ImageView, RingView, Slots};
 
@@ -139,8 +146,17 @@ pub trait Check: Sync {
 }
 
 /// Every check, in the order in which they run.
-pub static CHECKS: &[&dyn Check] =
-    &[&bits::Bits, &phases::Phases, &packets::Packets, &pairs::Pairs];
+pub static CHECKS: &[&dyn Check] = &[
+    &bits::Bits,
+    &stride::Stride,
+    &sentinels::Sentinels,
+    &ranges::Ranges,
+    &operations::Operations,
+    &phases::Phases,
+    &masks::Masks,
+    &packets::Packets,
+    &pairs::Pairs,
+];
 
 /// Runs every check over a queue's rings.
 pub fn run(pair: RingPair<'_>) -> Report {

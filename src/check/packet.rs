@@ -4,9 +4,10 @@
 //! then LAST. META descriptors are transparent to it, but count in the packet's descriptors.
 
 use super::view::Slots;
+use crate::bir::Dtype;
 use crate::engine::ring::device::rx_bytes;
 use crate::udma::class::{self, Family, dtype_bytes};
-use crate::udma::payload;
+use crate::udma::payload::{self, Payload};
 use crate::udma::{Desc, Dir};
 
 /// What is wrong with the flags of a descriptor.
@@ -50,6 +51,8 @@ impl Flaw {
 pub struct Packet {
     /// Its first slot.
     pub first: u64,
+    /// Its last data descriptor.
+    pub data: Desc,
     /// Descriptors, META ones included.
     pub descs: u64,
     /// META descriptors.
@@ -82,6 +85,7 @@ impl Packet {
             }
             return;
         }
+        self.data = desc;
         let length = desc.length();
         self.bytes += length;
         let readings = class::readings(desc.word1);
@@ -140,6 +144,15 @@ impl Packet {
         out.sort_unstable();
         out.dedup();
         Some(out)
+    }
+
+    /// Elements that a sum, a maximum or a minimum of this packet comes to; nothing where its
+    /// META words do not say it.
+    pub fn elements(&self) -> Option<u64> {
+        let payload = payload::read(&self.params, self.compute.filter(|_| !self.cut)?).ok()?;
+        let Payload::Sum { to, .. } = &payload else { return None };
+        let size = Dtype::by_number((*to).into())?.bytes();
+        rx_bytes(&payload, self.bytes).ok()?.checked_div(size)
     }
 
     /// What arrives if lengths are kept; for lining two cut rings up.

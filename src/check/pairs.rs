@@ -6,10 +6,14 @@
 use super::packet::{Packet, TxPackets};
 use super::packets::{carries_flags, descs_limit};
 use super::view::Slots;
-use super::{Check, Context, Sink};
+use super::{Check, Context, Sink, sentinels};
 use crate::diag::{Diagnostic, Severity};
+use crate::udma::profile::MAX_DESC_BYTES;
 use crate::udma::{Desc, Dir};
 use std::collections::VecDeque;
+
+/// Bytes of a marker word.
+const MARKER_BYTES: u64 = 4;
 
 /// The check of a pair of rings.
 pub struct Pairs;
@@ -42,8 +46,9 @@ impl Check for Pairs {
         }
         if let Some((index, _)) = receivers.next() {
             let more = receivers.count() + 1;
-            let what = "Rx descriptors are beyond what the Tx packets fill";
-            sink.with(("D021", Severity::Warning), (Dir::Rx, index), format!("{more} {what}"));
+            let are = if more == 1 { "descriptor is" } else { "descriptors are" };
+            let why = format!("{more} Rx {are} beyond what the Tx packets fill");
+            sink.with(("D021", Severity::Warning), (Dir::Rx, index), why);
         }
     }
 }
@@ -111,6 +116,9 @@ fn judge(
         return false;
     };
     if right.contains(&bytes) {
+        if let (1, [(index, rx)]) = (packet.descs, taken.as_slice()) {
+            completion(ctx, packet, (*index, *rx), sink);
+        }
         descs_limit(ctx, Dir::Rx, first, taken.len() as u64, sink);
         flags(&taken, sink);
         return true;
@@ -121,10 +129,17 @@ fn judge(
         n => format!("the {n} Rx descriptors it reaches take {bytes} bytes"),
     };
     let message = format!("{}, {what} (S2M PKT_LEN)", stream_words(&right));
-    let d = Diagnostic::new("D021", message)
+    let mut d = Diagnostic::new("D021", message)
         .at(sink.place(Dir::Tx, packet.first))
         .label(sink.place(Dir::Rx, first), "the first descriptor that it fills");
+    let odd = [(Dir::Tx, packet.first, packet.data), (Dir::Rx, first, taken[0].1)];
+    if odd.iter().any(|(_, _, x)| x.length() == MAX_DESC_BYTES) {
+        d = d.help("length 0 stands for 65536 bytes: what is to move nothing is not staged");
+    }
     sink.push(d);
+    if packet.descs == 1 {
+        sentinel_lengths(&odd, sink);
+    }
     // One packet against one descriptor is how rings are mostly built: go on with the next of
     // each rather than shifted by what was taken too much.
     if packet.descs == 1 {
@@ -133,6 +148,39 @@ fn judge(
         }
     }
     true
+}
+
+/// A pair of four bytes that looks like a completion pair, but is the wrong way round or can be
+/// read torn.
+fn completion(ctx: &Context<'_>, packet: &Packet, (index, rx): (u64, Desc), sink: &mut Sink<'_>) {
+    let (src, dst) = (packet.data.ptr, rx.ptr);
+    let host = ctx.pair.arch.is_host(src) && ctx.pair.arch.is_host(dst);
+    if rx.length() != MARKER_BYTES || packet.bytes != MARKER_BYTES || !host {
+        return;
+    }
+    if dst.checked_add(MARKER_BYTES) == Some(src) {
+        sink.at("D076", (Dir::Tx, packet.first), || {
+            format!(
+                "four bytes from {src:#x} to {dst:#x}: a completion pair copies from +0 to +4, \
+                 this one from +4 to +0"
+            )
+        });
+    } else if src.checked_add(MARKER_BYTES) == Some(dst) && !dst.is_multiple_of(MARKER_BYTES) {
+        let why = format!("the marker word at {dst:#x} is not aligned to its four bytes");
+        sink.with(("D073", Severity::Warning), (Dir::Rx, index), why);
+    }
+}
+
+/// Lengths that disagree with the other side's and are what a sentinel leaves in sixteen bits.
+fn sentinel_lengths(pair: &[(Dir, u64, Desc)], sink: &mut Sink<'_>) {
+    for (dir, index, desc) in pair {
+        if let Some(why) = sentinels::length(desc.length()) {
+            let len = desc.length();
+            sink.at("D071", (*dir, *index), || {
+                format!("the length is {len:#x}, the low half of {why}")
+            });
+        }
+    }
 }
 
 fn stream_words(right: &[u64]) -> String {

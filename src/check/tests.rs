@@ -245,3 +245,133 @@ fn each_check_has_a_name_and_a_sentence() {
         assert!(!c.name().is_empty() && c.doc().ends_with('.'), "{}", c.name());
     }
 }
+
+fn codes_of(tx: Option<&[Desc]>, rx: Option<&[Desc]>) -> Vec<&'static str> {
+    findings(tx, rx).into_iter().map(|f| f.0).collect()
+}
+
+/// Slots of one ring that `n` descriptors went through, each with a cursor of its own.
+fn laps(len: u64, n: u64, make: impl Fn(u64) -> Desc) -> Vec<Desc> {
+    let mut ring = vec![Desc::default(); len as usize];
+    for k in 0..n {
+        let id = (u32::from(INITIAL_RING_ID) + (k / len) as u32) & 3;
+        let d = make(k);
+        ring[(k % len) as usize] = Desc { len_ctrl: d.len_ctrl & !0x0300_0000 | id << 24, ..d };
+    }
+    ring
+}
+
+proptest! {
+    #[test]
+    fn rings_of_two_sizes_are_clean_with_their_own_cursors(a in 8u64..80, b in 8u64..80, n in 1u64..200) {
+        let t = laps(a, n, |k| Desc { ptr: 0x1000 + k * 64, ..tx(FIRST | LAST, 64) });
+        let r = laps(b, n, |k| Desc { ptr: 0x10_0000 + k * 64, ..rx(0, 64) });
+        let ours = ["D070", "D071", "D072", "D073", "D074", "D027"];
+        let found = codes_of(Some(&t), Some(&r));
+        prop_assert!(!found.iter().any(|c| ours.contains(c)), "{found:?}");
+    }
+
+    #[test]
+    fn a_cursor_with_the_other_mask_is_told(small in 8u64..40, more in 4u64..40, lap in 1u64..40) {
+        prop_assume!(lap < small);
+        let large = small + more;
+        let n = small + lap;
+        let mut t = laps(small, n, |k| Desc { ptr: 0x1000 + k * 64, ..tx(FIRST | LAST, 64) });
+        t.resize(large as usize, Desc::default());
+        let r = laps(small, n, |k| Desc { ptr: 0x10_0000 + k * 64, ..rx(0, 64) });
+        let found = findings(Some(&t), Some(&r));
+        prop_assert!(found.contains(&at("D072", &format!("tx[{lap}]"))), "{found:?}");
+    }
+
+    #[test]
+    fn another_stride_is_told_whatever_lies_between(step in 2usize..5, n in 4usize..20) {
+        let mut t = vec![Desc::default(); step * n];
+        for i in 0..n {
+            t[i * step] = Desc { ptr: 0x1000 + i as u64 * 64, ..tx(FIRST | LAST, 64) };
+        }
+        prop_assert!(codes_of(Some(&t), None).contains(&"D070"));
+        let r: Vec<Desc> = t.iter().map(|d| Desc { word1: 0, ..*d }).collect();
+        prop_assert!(codes_of(None, Some(&r)).contains(&"D070"));
+    }
+}
+
+#[test]
+fn three_entries_or_uneven_gaps_are_no_stride() {
+    let used = Desc { ptr: 0x1000, ..tx(FIRST | LAST, 64) };
+    for places in [&[0, 2, 4][..], &[0, 2, 4, 7, 9], &[0, 1, 2, 3, 8]] {
+        let mut t = vec![Desc::default(); 16];
+        places.iter().for_each(|i| t[*i] = used);
+        assert!(!codes_of(Some(&t), None).contains(&"D070"), "{places:?}");
+    }
+    // META before each copy: copies lie 32 bytes apart, and that is how it is meant.
+    let meta = Desc::new_meta(0, 0x0108_0003, 1, 2);
+    let t: Vec<Desc> = (0..12).map(|i| if i % 2 == 0 { meta } else { used }).collect();
+    assert!(!codes_of(Some(&t), None).contains(&"D070"));
+}
+
+#[test]
+fn sentinels_are_those_of_the_table_with_and_without_the_host_window() {
+    use sentinels::{SENTINELS, address, length};
+    let v3 = Generation::V3;
+    for (value, _) in SENTINELS {
+        let v = u64::from(*value);
+        for ptr in [v, v | v << 32, v | v3.host_base()] {
+            assert!(address(ptr, v3).is_some(), "{ptr:#x}");
+        }
+        assert!(address(v + (1 << 33), v3).is_none());
+    }
+    assert!(address(v3.host_base(), v3).is_some());
+    assert!(address(0x1000_0000, v3).is_none() && address(0, v3).is_none());
+    assert!(length(0xffff).is_some() && length(0xfffe).is_none());
+}
+
+#[test]
+fn a_range_may_end_where_a_boundary_is() {
+    let edge = Generation::V3.host_base();
+    let with = |ptr, len| [Desc { ptr, ..rx(0, len) }];
+    assert_eq!(codes_of(None, Some(&with(edge - 64, 64))), [""; 0]);
+    assert_eq!(codes_of(None, Some(&with(edge - 63, 64))), ["D073"]);
+    let symbol = |offset: u64| 1 << 61 | 7 << 36 | offset;
+    assert_eq!(codes_of(None, Some(&with(symbol((1 << 36) - 64), 64))), ["D015"]);
+    assert_eq!(codes_of(None, Some(&with(symbol((1 << 36) - 63), 64))), ["D015", "D073"]);
+}
+
+#[test]
+fn words_and_whole_buffers_may_be_written_again() {
+    let to = |ptr, len| Desc { ptr, ..rx(0, len) };
+    assert_eq!(codes_of(None, Some(&[to(0x1000, 64), to(0x1000, 64)])), [""; 0]);
+    assert_eq!(codes_of(None, Some(&[to(0x1000, 4), to(0x1002, 4)])), [""; 0]);
+    assert_eq!(codes_of(None, Some(&[to(0x1000, 64), to(0x1020, 64)])), ["D027"]);
+    assert_eq!(codes_of(None, Some(&[to(0x1000, 0), to(0x1020, 64)])), ["D074"]);
+    assert_eq!(codes_of(None, Some(&[to(0x1000, 0), to(0x1_1000, 0)])), [""; 0]);
+}
+
+#[test]
+fn operations_have_limits_by_generation() {
+    use crate::udma::payload::{ONE, Payload, Source, SubOp};
+    let word = |word1| [Desc { word1, ..tx(FIRST | LAST, 64) }];
+    let on = |arch, d: &[Desc]| -> Vec<_> {
+        checked(Some(d), None, arch, None).into_iter().map(|f| f.0).collect()
+    };
+    assert_eq!(on(Generation::V3, &word(0x00a0_0002)), [""; 0]);
+    assert_eq!(on(Generation::V2, &word(0x00a0_0002)), ["D075"]);
+    assert_eq!(on(Generation::V2, &word(0x00a0_0001)), [""; 0]);
+    assert_eq!(on(Generation::V3, &word(0x00a0_0000)), ["D075"]);
+    assert_eq!(on(Generation::V3, &word(0x0090_0008)), [""; 0]);
+    assert_eq!(on(Generation::V3, &word(0x0090_0009)), ["D075"]);
+    assert_eq!(on(Generation::V3, &word(0x0108_4003)), ["D077"]);
+    assert_eq!(on(Generation::V3, &word(0x00a1_0002)), ["D077"]);
+    let s = Source { dtype: 16, scale: ONE };
+    let sum = Payload::Sum { op: SubOp::Add, sources: vec![s, s], to: 16 };
+    for (elements, arch, code) in [
+        (1024, Generation::V2, false),
+        (1025, Generation::V2, true),
+        (2048, Generation::V3, false),
+        (2049, Generation::V3, true),
+    ] {
+        let mut t = sum.metas();
+        t.push(Desc { word1: sum.word(), ..tx(FIRST | CONCAT, elements * 4) });
+        t.push(Desc { word1: sum.word(), ..tx(LAST, elements * 4) });
+        assert_eq!(on(arch, &t).contains(&"D075"), code, "{elements} on {arch}");
+    }
+}

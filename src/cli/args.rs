@@ -2,14 +2,20 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use crate::diag::Diagnostic;
+use crate::diag::policy::{self, Policy, Verdict};
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
+use crate::engine::order::Readings;
 use crate::limits::MAX_PICTURE_SIDE;
 use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+/// How the value of `--reading` is shown.
+const READING: &str = "dmb=full|entry,sow=through|self";
 
 /// Debugger for DMA descriptor rings: decodes every bit, steps doorbells forwards and
 /// backwards.
@@ -104,6 +110,35 @@ pub struct OutOpts {
     /// Show every finding, however often the same one occurs.
     #[arg(long)]
     pub all: bool,
+}
+
+/// What is accepted, and what counts as an error.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Findings")]
+pub struct LintOpts {
+    /// Leave out the findings of a code; the summary counts them.
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = policy::code)]
+    pub allow: Vec<&'static str>,
+    /// Take the findings of a code for errors: they make the status 1.
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = policy::code)]
+    pub deny: Vec<&'static str>,
+}
+
+impl LintOpts {
+    /// The policy that the command line asks for.
+    ///
+    /// # Errors
+    /// S013 for a code that is both allowed and denied.
+    pub fn policy(&self) -> Result<Policy, Diagnostic> {
+        let mut out = Policy::default();
+        let all = [(&self.allow, Verdict::Allow), (&self.deny, Verdict::Deny)];
+        for (codes, verdict) in all {
+            for code in codes {
+                out.set(code, verdict).map_err(|why| Diagnostic::new("S013", why))?;
+            }
+        }
+        Ok(out)
+    }
 }
 
 /// How ring images are read.
@@ -363,12 +398,18 @@ pub struct FileArgs {
     /// What to read.
     #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
     pub files: Vec<PathBuf>,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// What is accepted, and what counts as an error.
+    #[command(flatten)]
+    pub lints: LintOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
@@ -386,6 +427,9 @@ pub struct RunArgs {
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
     /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<String>,
@@ -398,6 +442,9 @@ pub struct RunArgs {
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
+    /// What is accepted, and what counts as an error.
+    #[command(flatten)]
+    pub lints: LintOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

@@ -4,8 +4,9 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{RingPair, RingView};
-use crate::diag::{Place, Report};
+use crate::diag::{Place, Policy, Report, Severity};
 use crate::engine::lower::Stage;
+use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
 use crate::load::module::LoadedModule;
 use crate::udma::Dir;
@@ -64,10 +65,12 @@ pub struct CheckFacts {
 /// Those of the output.
 pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Result<Status> {
     let (errors, warnings, notes) = counts(report);
+    let allowed: u64 = report.allowed.values().sum();
     if out.json() {
         let line = json!({
             "file": about.name, "arch": about.arch,
             "profile": about.profile, "errors": errors, "warnings": warnings, "notes": notes,
+            "allowed": allowed,
         });
         out.schema("check", &line)?;
     }
@@ -76,23 +79,36 @@ pub fn print(about: &CheckFacts, report: &Report, out: &mut Out<'_>) -> io::Resu
         let n = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let (e, w, i) = (n(errors, "error"), n(warnings, "warning"), n(notes, "note"));
         let name = crate::diag::render::printable(&about.name);
-        out.line(&format!("{name}: {e}, {w}, {i}"))?;
+        let more = if allowed == 0 { String::new() } else { format!(", {allowed} allowed") };
+        out.line(&format!("{name}: {e}, {w}, {i}{more}"))?;
     }
     out.flush()?;
     Ok(if report.has_errors() { Status::Wrong } else { Status::Fine })
 }
 
-/// What the command does: the findings of reading come first.
+/// What the command does: the findings of reading come first. `policy` is the command line's.
 ///
 /// # Errors
 /// Those of the output.
-pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io::Result<Status> {
+pub fn run(
+    input: &Input,
+    opts: &super::args::RingOpts,
+    (policy, readings): (&Policy, Option<Readings>),
+    out: &mut Out<'_>,
+) -> io::Result<Status> {
+    let mut report = findings(input, opts, readings);
+    policy.over(&input.policy).apply(&mut report);
+    print(&facts(input), &report, out)
+}
+
+/// Everything that is found in an input.
+fn findings(input: &Input, opts: &super::args::RingOpts, readings: Option<Readings>) -> Report {
     let mut report = input.report.clone();
     if let Some(m) = &input.module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
         if m.is_wrong() {
             // What does not verify is not run.
-            return print(&facts(input), &report, out);
+            return report;
         }
         report.extend(proof(m, input));
     } else {
@@ -105,8 +121,19 @@ pub fn run(input: &Input, opts: &super::args::RingOpts, out: &mut Out<'_>) -> io
         for d in &end.findings {
             report.push(d.clone().in_file(&input.name));
         }
+        // And what it leaves to chance, also where only a strict reading says so.
+        if let Some(p) = &input.program {
+            let found = order::check(p, readings.unwrap_or(Readings::STRICT));
+            for mut d in found.diagnostics(p) {
+                // When the host waits is not known of an image: what races then is a hint.
+                if input.inferred {
+                    d = d.severity(Severity::Note);
+                }
+                report.push(d.in_file(&input.name));
+            }
+        }
     }
-    print(&facts(input), &report, out)
+    report
 }
 
 fn facts(input: &Input) -> CheckFacts {

@@ -75,13 +75,15 @@ fn code_info(c: &CodeInfo, out: &mut Out<'_>) -> io::Result<()> {
     if out.json() {
         return out.value(&json!({
             "code": c.code, "severity": c.severity.name(), "title": c.title,
-            "meaning": c.meaning, "cause": c.cause, "fix": c.fix,
+            "meaning": c.meaning, "cause": c.cause, "example": c.example(), "fix": c.fix,
         }));
     }
     let title = out.styled(Style::Bold, &format!("{} ({}): {}", c.code, c.severity, c.title));
     out.line(&title)?;
-    for (head, text) in [("means ", c.meaning), ("arises", c.cause), ("fix   ", c.fix)] {
-        out.line(&format!("  {head}  {text}"))?;
+    let example = c.example();
+    let lines = [("means", c.meaning), ("arises", c.cause), ("example", example), ("fix", c.fix)];
+    for (head, text) in lines {
+        out.line(&format!("  {head:<7}  {text}"))?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::rows::hex_string;
 use crate::check::{Order, RingView, Slots};
 use crate::diag::render::printable;
 use crate::engine::budget::Budget;
+use crate::engine::order::{self, Readings};
 use crate::engine::program::Program;
 use crate::udma::Dir;
 use serde_json::json;
@@ -165,6 +166,15 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
         more: program(input),
         budget: input.program.as_deref().and_then(|p| p.module.as_deref()).map(Budget::of_run),
     }
+}
+
+/// What races in a calm run of a program, where it was asked for under a reading.
+pub fn races(input: &Input, readings: Option<Readings>) -> Option<(String, String)> {
+    let (r, p) = (readings?, input.program.as_deref()?);
+    let found = order::check(p, r);
+    let more = if found.stopped.is_some() { " so far; the check met a bound" } else { "" };
+    let n = found.races.len() as u64 + found.more;
+    Some(("races".to_owned(), format!("{n} ({r}){more}")))
 }
 
 /// Prints the facts.

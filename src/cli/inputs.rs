@@ -3,7 +3,7 @@
 
 use super::args::RingOpts;
 use crate::check::RingView;
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
@@ -56,12 +56,16 @@ pub struct Input {
     pub sets: Vec<RingSet>,
     /// Findings while reading.
     pub report: Report,
+    /// What the input itself says about findings.
+    pub policy: Policy,
     /// The module, where the input is one.
     pub module: Option<Arc<LoadedModule>>,
     /// What can be stepped, if anything.
     pub program: Option<Arc<Program>>,
     /// The end of its calm run, where that was asked for.
     pub end: Option<Machine>,
+    /// What the host does is not in the input but was made up for it.
+    pub inferred: bool,
 }
 
 impl RingView for RawRing {
@@ -228,9 +232,11 @@ pub fn open(
         profile: opts.profile.map(|p| p.0).or(said).unwrap_or(Profile::default_profile()),
         sets,
         report: loaded.report,
+        policy: loaded.policy,
         module: loaded.module,
         program: loaded.program,
         end,
+        inferred: raw,
     })
 }
 

@@ -6,7 +6,7 @@ use super::out::{Failure, Out, Status, Style};
 use super::texts::WithTexts;
 use super::{config, run, state};
 use crate::diag::render::printable;
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
 use crate::learn::{
@@ -48,7 +48,7 @@ fn open(which: &str) -> Result<Ready, Failure> {
         None => {
             let names = bundled::LESSONS.iter().map(|l| bundled::stem(l.0));
             let names = names.collect::<Vec<_>>().join(", ");
-            let d = Diagnostic::new("S041", format!("there is no lesson `{which}`"));
+            let d = Diagnostic::new("S061", format!("there is no lesson `{which}`"));
             let n = bundled::count();
             return Err(Report::from(d.help(format!("1 to {n}, a file, or: {names}"))).into());
         }
@@ -70,7 +70,7 @@ fn beside(lesson: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     let source = crate::load::source::open(&path)?;
     if source.blob.len() as u64 > MAX_LESSON_BYTES {
         let text = format!("a program beside a lesson has at most {MAX_LESSON_BYTES} bytes");
-        return Err(Diagnostic::new("S040", text).in_file(&path.to_string_lossy()));
+        return Err(Diagnostic::new("S060", text).in_file(&path.to_string_lossy()));
     }
     Ok(source.blob.bytes().to_vec())
 }
@@ -176,7 +176,7 @@ impl Target for Pupil {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         if self.play.is_solved() && !matches!(command, Command::Again | Command::Lesson) {
             if self.play.is_done() {
-                let d = Diagnostic::new("S041", "every task of the lesson is solved already");
+                let d = Diagnostic::new("S061", "every task of the lesson is solved already");
                 return Err(d);
             }
             self.play.command(&Command::Proceed, &mut self.session)?;
@@ -210,7 +210,7 @@ impl Target for Pupil {
 
 /// Takes a lesson with a script of answers.
 fn check(ready: &Ready, answers: &Path, out: &mut Out<'_>) -> Result<Status, Failure> {
-    let lines = run::script_lines(answers)?;
+    let lines = run::script_lines(answers, &mut Policy::default())?;
     let play = Play::new(ready.clone(), &[]);
     let session = play.begin().map_err(Report::from)?;
     let mut pupil = Pupil { play, session };
@@ -239,7 +239,7 @@ fn check(ready: &Ready, answers: &Path, out: &mut Out<'_>) -> Result<Status, Fai
             status = Status::Wrong;
             let place = ready.lesson.tasks.get(i).map(|t| t.place.clone()).unwrap_or_default();
             let text = format!("task {} is not solved", i + 1);
-            report.push(Diagnostic::new("S042", text).at(place));
+            report.push(Diagnostic::new("S062", text).at(place));
         }
     }
     out.aside(&said)?;
@@ -276,7 +276,7 @@ fn take(which: &str, args: &LearnArgs, out: &mut Out<'_>) -> Result<Status, Fail
     };
     let play = Play::new(ready, &known);
     let session = play.begin().map_err(Report::from)?;
-    let title = Title { file: format!("lesson {which}"), notes: Vec::new() };
+    let title = Title { file: format!("lesson {which}"), ..Title::default() };
     let mut options = Options::new(config);
     options.kept = state::load(args.no_init);
     options.lesson = Some(play);

@@ -31,7 +31,7 @@ pub mod words;
 pub use args::Cli;
 pub use out::{Failure, Status};
 
-use crate::diag::Report;
+use crate::diag::{Policy, Report};
 use crate::engine::session::Session;
 use crate::script::runner::{self, End};
 use crate::ui::{self, Options, ScreenError, Title};
@@ -111,14 +111,19 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Asm(a) => convert::assemble(a, out),
         Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
-            let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
-            info::print(&info::facts(&input, a.rings.start), out)?;
+            let policy = a.lints.policy().map_err(Report::from)?;
+            let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
+            let mut facts = info::facts(&input, a.rings.start);
+            facts.more.extend(info::races(&input, a.reading));
+            info::print(&facts, out)?;
+            policy.over(&input.policy).apply(&mut input.report);
             out.findings(&input.report)?;
-            Ok(Status::Fine)
+            Ok(if input.report.has_errors() { Status::Wrong } else { Status::Fine })
         }
         Cmd::Check(a) => {
+            let policy = a.lints.policy().map_err(Report::from)?;
             let input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Run)?;
-            Ok(check::run(&input, &a.rings, out)?)
+            Ok(check::run(&input, &a.rings, (&policy, a.reading), out)?)
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
@@ -152,7 +157,7 @@ pub fn browse(
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
     let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
-    let mut title = Title { file: loaded.name, notes: loaded.report.items };
+    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
@@ -164,10 +169,12 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     let config = config::load(args.no_init)?;
     let mut lines = run::init_lines(args.no_init)?;
+    let mut policy = Policy::default();
     if let Some(path) = &args.script {
-        lines.extend(run::script_lines(path)?);
+        lines.extend(run::script_lines(path, &mut policy)?);
     }
     let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
+    title.policy = policy.over(&title.policy);
     if let End::Failed(d) | End::Wrong(d) =
         runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
     {

@@ -260,6 +260,20 @@ fn render_report(out: &mut String, report: &Report, (format, all, ansi): (Format
             }
         }
     }
+    render_allowed(out, report, format);
+}
+
+/// How many findings of each code were allowed, as the last lines.
+fn render_allowed(out: &mut String, report: &Report, format: Format) {
+    for (code, n) in &report.allowed {
+        match format {
+            Format::Text => out.push_str(&format!("... {n} of {code} allowed\n")),
+            Format::Json => {
+                out.push_str(&json!({ "code": code, "allowed": n }).to_string());
+                out.push('\n');
+            }
+        }
+    }
 }
 
 /// The texts that findings point into, for the carets; read again when the first finding of a
@@ -294,7 +308,7 @@ pub fn counts(report: &Report) -> (u64, u64, u64) {
         add(d.severity, 1);
     }
     for (code, by) in &report.dropped {
-        add(crate::diag::lookup(code).map_or(Severity::Error, |c| c.severity), *by);
+        add(report.severity_of_dropped(code), *by);
     }
     n
 }

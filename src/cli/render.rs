@@ -4,9 +4,9 @@
 use super::args::RenderArgs;
 use super::out::{Failure, Out, Status};
 use super::run::script_lines;
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, nearest};
-use crate::load::save::save_program;
+use crate::load::save::carry_out;
 use crate::script::runner::{self, End, Reply, Target};
 use crate::ui::Model;
 use crate::ui::picture::{self, Form};
@@ -21,8 +21,13 @@ use std::ops::ControlFlow;
 pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let theme = theme(args).map_err(Report::from)?;
     let form = form(args).map_err(Report::from)?;
-    let lines = args.script.as_deref().map(script_lines).transpose()?.unwrap_or_default();
-    let (session, title) = super::browse(&args.files, &args.rings, &args.module)?;
+    let mut policy = Policy::default();
+    let lines = match &args.script {
+        Some(script) => script_lines(script, &mut policy)?,
+        None => Vec::new(),
+    };
+    let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
+    title.policy = policy.over(&title.policy);
     let mut screen = Screen(Model::new(session, title, theme, args.size));
     let end = runner::run(&mut screen, &lines, &mut |_| {});
     let mut model = screen.0;
@@ -49,7 +54,7 @@ impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
         for effect in std::mem::take(&mut self.0.asked) {
-            save_program(&effect)?;
+            carry_out(&effect)?;
         }
         // What the commands of stops do has been done on the screen.
         Ok(Reply { quit, ..Reply::default() })

@@ -6,7 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
 use crate::engine::ring::json::{edit_json, event_json};
@@ -29,24 +29,28 @@ const BLOCK: u64 = 4096;
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // The script is read first: its mistakes are reported before anything runs.
     let mut lines = init_lines(args.no_init)?;
+    let mut policy = Policy::default();
     match &args.script {
-        Some(path) => lines.extend(script_lines(path)?),
+        Some(path) => lines.extend(script_lines(path, &mut policy)?),
         None => lines.push(to_the_end()),
     }
     let mut options = args.module.options()?;
     let stage = args.stage.as_deref().map(super::lower::stage).transpose().map_err(Report::from)?;
     options.upto = stage.unwrap_or(options.upto);
     let loaded = load(&args.files, &args.rings, &options, Depth::Program)?;
+    // The command line wins over the script, the script over the program.
+    let policy = args.lints.policy().map_err(Report::from)?.over(&policy).over(&loaded.policy);
     let mut report = loaded.report;
     let module = loaded.module.clone();
     if let Some(m) = &module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
         if report.has_errors() {
+            policy.apply(&mut report);
             out.findings(&report)?;
             return Ok(Status::Wrong);
         }
         if let Some(stage) = stage.filter(|s| *s != Stage::Rings) {
-            return interpret(args, m, stage, report, out);
+            return interpret(args, m, stage, (report, &policy), out);
         }
     } else if let Some(what) =
         stage.map(|_| "--stage").or(args.memory_out.as_ref().map(|_| "--memory-out"))
@@ -61,6 +65,9 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Err(report.into());
     };
     let mut session = Session::new(program);
+    if let Some(r) = args.reading {
+        session.read_barriers(r);
+    }
     let json = out.json();
     if json {
         out.schema("events", &json!({ "file": loaded.name }))?;
@@ -87,7 +94,11 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             *report.dropped.entry(*code).or_default() += more;
         }
     }
-    let mut status = if session.unexpected().is_empty() { Status::Fine } else { Status::Wrong };
+    for d in session.races_left().diagnostics(session.program()) {
+        report.push(d.in_file(&loaded.name));
+    }
+    policy.apply(&mut report);
+    let mut status = if report.has_errors() { Status::Wrong } else { Status::Fine };
     if let Some(m) = &module {
         let layout = Layout::new(&m.module);
         let memory = &session.machine().memory;
@@ -113,7 +124,7 @@ fn interpret(
     args: &RunArgs,
     m: &LoadedModule,
     stage: Stage,
-    mut report: Report,
+    (mut report, policy): (Report, &Policy),
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
     if args.script.is_some() {
@@ -144,6 +155,7 @@ fn interpret(
         ))?;
     }
     write_memory(args, &layout, &|name| memory.dump(&layout, name).ok(), out)?;
+    policy.apply(&mut report);
     out.findings(&report)?;
     Ok(if report.has_errors() { Status::Wrong } else { Status::Fine })
 }
@@ -194,13 +206,14 @@ fn to_the_end() -> Line {
     Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
 }
 
-/// The lines of a script file.
+/// The lines of a script file; what its comments say about findings goes into `policy`.
 ///
 /// # Errors
 /// S009 where a file cannot be read, and every mistake in it.
-pub fn script_lines(path: &Path) -> Result<Vec<Line>, Report> {
+pub fn script_lines(path: &Path, policy: &mut Policy) -> Result<Vec<Line>, Report> {
     let name = path.to_string_lossy().into_owned();
     let text = read(path)?;
+    *policy = Policy::of_text(&text, &["#"]).map_err(|r| r.in_file(&name))?;
     runner::parse(&name, &text, &mut |from, named| {
         // A sourced file lies beside the script that names it.
         let dir = Path::new(from).parent().unwrap_or(Path::new(""));
@@ -230,7 +243,7 @@ pub(super) fn read(path: &Path) -> Result<String, Diagnostic> {
 pub fn init_lines(skip: bool) -> Result<Vec<Line>, Report> {
     let path = if skip { None } else { init_file() };
     match path.filter(|p| p.is_file()) {
-        Some(path) => script_lines(&path),
+        Some(path) => script_lines(&path, &mut Policy::default()),
         None => Ok(Vec::new()),
     }
 }

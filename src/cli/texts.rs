@@ -1,10 +1,11 @@
 //! A session under a script, with what it does not do itself: answers that are made of a
 //! module's text, lints, and writing files (`docs/commands.md`, "Commands").
 
+use crate::check::live::with_checks;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::load::save::save_program;
+use crate::load::save::carry_out;
 use crate::script::runner::{Reply, Target};
 use crate::ui::seams;
 
@@ -16,12 +17,16 @@ impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let done = self.0.execute(command)?;
         if let Some(effect) = &done.effect {
-            let lines = vec![save_program(effect)?];
+            let lines = vec![carry_out(effect)?];
             return Ok(Reply { lines, ..Reply::default() });
         }
+        let reply = Reply::from(done);
         match seams::answer(self.0, command) {
-            Some(lines) => Ok(Reply { lines: lines?, ..done.into() }),
-            None => Ok(done.into()),
+            Some(lines) => Ok(Reply { lines: lines?, ..reply }),
+            None => {
+                let lines = with_checks(self.0, command, reply.lines);
+                Ok(Reply { lines, ..reply })
+            }
         }
     }
 

@@ -1,10 +1,5 @@
 //! The table of diagnostic codes. A code, once given, keeps its meaning.
 //!
-//! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
-//! `B0xx` the IR, `D0xx` image and descriptor, `R0xx` ring and run, `S0xx` script
-//! `B0xx` BIR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script
-//! and command line.
-//! `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx` script and command line.
 //! `B0xx` the IR, `D0xx` image and descriptor, `L0xx` lowering, `R0xx` ring and run, `S0xx`
 //! script and command line.
 //! `dmadbg explain CODE` and `docs/codes.md` are generated from it.
@@ -36,6 +31,13 @@ const fn code(
     fix: &'static str,
 ) -> CodeInfo {
     CodeInfo { code, severity, title, meaning, cause, fix }
+}
+
+impl CodeInfo {
+    /// The smallest thing that makes it appear.
+    pub fn example(&self) -> &'static str {
+        super::examples::example(self.code)
+    }
 }
 
 /// Finds a code, in any letter case.
@@ -956,6 +958,62 @@ pub static CODES: &[CodeInfo] = &[
         "See the message.",
     ),
     code(
+        ("D070", Warning),
+        "entries look like another stride",
+        "The descriptors do not lie sixteen bytes apart, or do not begin where a slot begins. A guess: the message says what it rests on.",
+        "A structure of another size was dumped, a header stands in front, or descriptors were written with another element size.",
+        "Copy the ring out by its base address, sixteen bytes for each slot.",
+    ),
+    code(
+        ("D071", Warning),
+        "sentinel taken as a number",
+        "An address, a length or a whole word is a value that stands for none, freed or failed. A guess: the message says whose value it is.",
+        "An error value that nobody checked was used as an address, or memory was read that nobody had written.",
+        "Look for where the address came from; the failed call is before it.",
+    ),
+    code(
+        ("D072", Warning),
+        "index of the other ring",
+        "The larger of two rings wraps, or advances its phase, where the smaller one ends. A guess from the slots and their phases.",
+        "The cursor of one ring was masked with the size of the other.",
+        "Give each ring a cursor, a mask and a phase of its own.",
+    ),
+    code(
+        ("D073", Error),
+        "range crosses a boundary",
+        "The bytes of a descriptor begin on one side of the host window's edge or of a symbolic offset's end and end on the other; as a warning, a marker word is not aligned.",
+        "A length or an offset that is too large, or an address that lacks the host window's bit.",
+        "Cut the transfer at the boundary, or correct the address.",
+    ),
+    code(
+        ("D074", Warning),
+        "length 0 over a neighbour",
+        "A length field of 0 moves 64 KiB, and those bytes lie over what the descriptor beside it writes. A guess: nothing may have been meant.",
+        "A size of 0, or of 65536 that was not meant, was put into sixteen bits.",
+        "Leave out transfers of nothing.",
+    ),
+    code(
+        ("D075", Warning),
+        "operation beyond its limits",
+        "A replication, a transpose or a compute packet asks for what its generation does not do.",
+        "A ring authored for another generation, or a field that was shifted.",
+        "See the message; `docs/lowering.md` has the limits.",
+    ),
+    code(
+        ("D076", Warning),
+        "completion pair the wrong way round",
+        "A pair of four bytes copies the word that is polled over the word that holds the marker. A guess from the two addresses.",
+        "Source and destination of the completion pair were exchanged: data moves, and completion is never seen.",
+        "Copy from the marker's +0 word to its +4 word.",
+    ),
+    code(
+        ("D077", Note),
+        "operation with other controls",
+        "A descriptor of the copy class does not have the word of a plain copy (CRC, endian or block controls are set or missing), or one of another class has bits that the class does not name. MODEL: they change nothing.",
+        "Checksums that are computed on the way, or a flipped bit.",
+        "Compare the fields that the message names.",
+    ),
+    code(
         ("L001", Warning),
         "transfer without engine or queue",
         "A transfer names no engine that issues instructions, or no queue.",
@@ -1439,6 +1497,55 @@ pub static CODES: &[CodeInfo] = &[
         "`info edits` lists them; take it back, or make it at another event.",
     ),
     code(
+        ("R045", Warning),
+        "a hold of the schedule was let go",
+        "An event was held back until another one that cannot happen before it, or not at all; from here on the run goes on in the calm order.",
+        "A hold that the rules of order do not allow, or that names an event that the run does not have.",
+        "Leave the hold out, or look with `order explore` for an order that the rules allow.",
+    ),
+    code(
+        ("R050", Error),
+        "stale slot fetched",
+        "The engine fetches a slot to which nobody wrote a descriptor for this lap: it holds one of an earlier lap, or zeroes.",
+        "A doorbell larger than what was staged, or a slot that was left out.",
+        "Ring for what was staged. Where ring id causes are masked the old descriptor is executed again.",
+    ),
+    code(
+        ("R051", Warning),
+        "full taken for empty",
+        "A doorbell leaves exactly as many descriptors outstanding as the ring has slots, so that head and tail are equal as in an empty ring; or exactly as many are acked, which moves nothing. A note where the ring is authored elsewhere.",
+        "Every slot was used: the driver keeps sixteen free for this reason.",
+        "Leave a gap between tail and head.",
+    ),
+    code(
+        ("R052", Warning),
+        "copied to the other ring's index",
+        "Descriptors are copied to a slot that is the next one by the size of the other ring, not by that of their own.",
+        "A cursor that was masked with the size of the other ring.",
+        "Give each ring a cursor and a mask of its own.",
+    ),
+    code(
+        ("R053", Warning),
+        "transfer crosses into another region",
+        "The bytes of a descriptor begin in one region of memory and end in the one behind it.",
+        "A length that is too large, or an address too far behind.",
+        "Correct the length; a region ends where its buffer ends.",
+    ),
+    code(
+        ("R054", Warning),
+        "data moved, completion never seen",
+        "A wait ran out though everything that was posted is done: nothing wrote the marker to the polled word.",
+        "A completion pair that was left out, copies to another word, or copies from a word that does not hold the marker.",
+        "The message says what the last descriptors wrote; compare with the word that is polled.",
+    ),
+    code(
+        ("R055", Warning),
+        "ring base not aligned",
+        "A ring base is written to the engine whose low bits are lost: the engine fetches from before the ring's first slot.",
+        "A ring that was not allocated at a multiple of 256 bytes, and registers that are written directly.",
+        "Align the ring to 256 bytes.",
+    ),
+    code(
         ("S001", Error),
         "unknown command",
         "No command has this name or prefix.",
@@ -1523,6 +1630,13 @@ pub static CODES: &[CodeInfo] = &[
         "Write the file again from the module's own locations.",
     ),
     code(
+        ("S013", Error),
+        "allow or deny of an unknown code",
+        "A comment of a file or an option asks for a code that does not exist, or both allows and denies one.",
+        "A typing error, or a code of a newer build.",
+        "`docs/codes.md` lists the codes.",
+    ),
+    code(
         ("S020", Error),
         "cannot be set",
         "A `set` or `inject` asks for what cannot be: a value that does not fit, or something that follows from other things.",
@@ -1559,27 +1673,34 @@ pub static CODES: &[CodeInfo] = &[
     ),
     code(
         ("S040", Error),
+        "no order to run in",
+        "There is no order that `order replay` could run in, or the file that it names holds other lines than those of an order.",
+        "Nothing was found by `order explore` before, or another script was named.",
+        "`order explore` looks for an order; a file holds lines of `order` and `goto`.",
+    ),
+    code(
+        ("S060", Error),
         "lesson",
         "A lesson's file is no TOML, lacks something, or has what a lesson cannot have.",
         "A typing error, a command that a lesson must not use, or a file of another version.",
         "See the message; `docs/learn.md` has the format in full.",
     ),
     code(
-        ("S041", Error),
+        ("S061", Error),
         "no lesson, or not now",
         "A command of lessons was given where it has no meaning: outside of a lesson, or an answer where something is to be done.",
         "`answer`, `hint`, `skip`, `again`, `proceed` or `lesson` without `dmadbg learn`.",
         "`dmadbg learn` lists the lessons.",
     ),
     code(
-        ("S042", Error),
+        ("S062", Error),
         "lesson not solved",
         "The answers that were given to a lesson leave one of its tasks unsolved.",
         "A wrong answer, or none.",
         "`hint` helps; `dmadbg learn --check LESSON --solve` shows that it can be solved.",
     ),
     code(
-        ("S043", Error),
+        ("S063", Error),
         "lesson that does not hold",
         "A lesson does not do what it says: a solution that does not solve, a wrong answer that its hint does not meet, or a task that is solved by doing nothing.",
         "The program of the lesson was changed, or the lesson was never tried.",
@@ -1599,8 +1720,8 @@ mod tests {
     #[test]
     fn every_code_is_explained() {
         for c in CODES {
-            for text in [c.title, c.meaning, c.cause, c.fix] {
-                assert!(!text.is_empty(), "{}", c.code);
+            for text in [c.title, c.meaning, c.cause, c.example(), c.fix] {
+                assert!(!text.trim().is_empty(), "{}", c.code);
             }
             assert!(c.meaning.ends_with('.') && c.cause.ends_with('.'), "{}", c.code);
         }

@@ -4,14 +4,17 @@
 //! table ([`codes`]), from which `dmadbg explain` and `docs/codes.md` are made.
 
 pub mod codes;
+pub mod examples;
+pub mod policy;
 pub mod render;
 
 use crate::limits::{MAX_DIAGNOSTICS, MAX_SAME_CODE};
 use crate::udma::Dir;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 pub use codes::{CodeInfo, lookup};
+pub use policy::Policy;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -194,6 +197,10 @@ pub struct Report {
     pub items: Vec<Diagnostic>,
     /// Findings beyond the bound, per code.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Findings that a [`Policy`] left out, per code.
+    pub allowed: BTreeMap<&'static str, u64>,
+    /// Codes whose findings a [`Policy`] counts as errors.
+    pub raised: BTreeSet<&'static str>,
 }
 
 impl Report {
@@ -214,12 +221,22 @@ impl Report {
         for (code, n) in other.dropped {
             *self.dropped.entry(code).or_default() += n;
         }
+        for (code, n) in other.allowed {
+            *self.allowed.entry(code).or_default() += n;
+        }
+        self.raised.extend(other.raised);
+    }
+
+    /// How bad the findings are that are only counted under a code.
+    pub fn severity_of_dropped(&self, code: &str) -> Severity {
+        let usual = lookup(code).map_or(Severity::Error, |c| c.severity);
+        if self.raised.contains(code) { Severity::Error } else { usual }
     }
 
     /// Whether an error is among them.
     pub fn has_errors(&self) -> bool {
         self.items.iter().any(|d| d.severity == Severity::Error)
-            || self.dropped.keys().any(|c| lookup(c).is_some_and(|i| i.severity == Severity::Error))
+            || self.dropped.keys().any(|c| self.severity_of_dropped(c) == Severity::Error)
     }
 
     /// Whether nothing was found.

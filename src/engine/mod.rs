@@ -16,5 +16,6 @@ pub mod order;
 pub mod program;
 pub mod provenance;
 pub mod ring;
+pub mod schedule;
 pub mod session;
 pub mod validate;

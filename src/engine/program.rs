@@ -5,6 +5,7 @@
 
 use super::edit::Edit;
 use super::module_run::ModuleRun;
+use super::schedule::Schedule;
 use crate::udma::profile::{Platform, WaitKind};
 use crate::udma::{Dir, Generation, Profile};
 use std::fmt;
@@ -572,6 +573,8 @@ pub struct Program {
     pub unknown: Vec<UnknownSection>,
     /// The module whose instructions its sequencers execute.
     pub module: Option<Arc<ModuleRun>>,
+    /// In which order it is run; the calm one by default. No file format carries it.
+    pub schedule: Schedule,
 }
 
 impl Program {
@@ -591,6 +594,7 @@ impl Program {
             edits: Vec::new(),
             unknown: Vec::new(),
             module: None,
+            schedule: Schedule::default(),
         }
     }
 

@@ -4,8 +4,7 @@
 use super::model::{Line, Races, State};
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::Command;
-use crate::engine::order::{Checker, Readings};
-use crate::engine::ring::Machine;
+use crate::engine::order::Readings;
 use crate::engine::session::Session;
 use crate::limits::MAX_LESSON_EVENTS;
 use std::ops::ControlFlow;
@@ -13,7 +12,7 @@ use std::ops::ControlFlow;
 /// Runs commands of a lesson.
 ///
 /// # Errors
-/// What the first that fails says, at its line; S043 where one runs on and on.
+/// What the first that fails says, at its line; S063 where one runs on and on.
 pub(super) fn run_lines(session: &mut Session, lines: &[Line]) -> Result<(), Diagnostic> {
     lines.iter().try_for_each(|line| {
         execute(session, &line.command).map_err(|mut d| {
@@ -26,7 +25,7 @@ pub(super) fn run_lines(session: &mut Session, lines: &[Line]) -> Result<(), Dia
 /// Runs one command within the bound of lessons.
 ///
 /// # Errors
-/// What the command says, or S043.
+/// What the command says, or S063.
 pub(super) fn execute(session: &mut Session, command: &Command) -> Result<(), Diagnostic> {
     let mut too_long = false;
     let done = session.execute_with(command, &mut |p| {
@@ -35,7 +34,7 @@ pub(super) fn execute(session: &mut Session, command: &Command) -> Result<(), Di
     });
     if too_long {
         let text = format!("the command runs through more than {MAX_LESSON_EVENTS} events");
-        return Err(Diagnostic::new("S043", text));
+        return Err(Diagnostic::new("S063", text));
     }
     done.map(|_| ())
 }
@@ -55,14 +54,7 @@ pub(super) fn holds(session: &Session, state: &State) -> Result<(), Diagnostic> 
 
 /// Whether the run up to the position has the races that are asked for.
 fn races(session: &Session, want: &Races) -> Result<(), Diagnostic> {
-    let p = session.program();
-    let mut checker = Checker::new(p, Readings::STRICT);
-    let mut m = Machine::new(p);
-    while m.n < session.position() && !checker.has_stopped() {
-        let Some(step) = m.step(p) else { break };
-        checker.event(&m, &step.event);
-    }
-    let found = checker.finish().diagnostics(p);
+    let found = session.races(Readings::STRICT).diagnostics(session.program());
     let errors = || found.iter().filter(|d| d.severity == Severity::Error);
     let holds = match want {
         Races::None => errors().next().is_none(),

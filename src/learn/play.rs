@@ -220,7 +220,7 @@ impl Play {
     /// What its commands say.
     pub fn begin(&self) -> Result<Session, Diagnostic> {
         let (Some(task), Some(program)) = (self.task(), self.ready.programs.get(self.at)) else {
-            return Err(Diagnostic::new("S041", "the lesson has no such task"));
+            return Err(Diagnostic::new("S061", "the lesson has no such task"));
         };
         let mut session = Session::new(program.clone());
         run_lines(&mut session, &task.before)?;
@@ -271,7 +271,7 @@ impl Play {
     /// text of the lesson, which is the answer.
     ///
     /// # Errors
-    /// S041 where it has no meaning now; S004 to S006 for an answer that is none.
+    /// S061 where it has no meaning now; S004 to S006 for an answer that is none.
     pub fn command(
         &mut self,
         command: &Command,
@@ -299,11 +299,11 @@ impl Play {
             }
             Command::Proceed if self.is_solved() => self.forward(session)?,
             Command::Proceed => {
-                let d = Diagnostic::new("S041", "this task is not solved yet");
+                let d = Diagnostic::new("S061", "this task is not solved yet");
                 return Err(d.help("`hint` helps, `skip` leaves it for another time"));
             }
             Command::Lesson => return Ok(self.whole()),
-            _ => return Err(Diagnostic::new("S041", "this is no command of a lesson")),
+            _ => return Err(Diagnostic::new("S061", "this is no command of a lesson")),
         }
         Ok(Vec::new())
     }
@@ -351,7 +351,7 @@ impl Play {
 
     fn answer(&mut self, text: &str, session: &Session) -> Result<(), Diagnostic> {
         if self.is_solved() {
-            let d = Diagnostic::new("S041", "this task is solved already");
+            let d = Diagnostic::new("S061", "this task is solved already");
             return Err(d.help("`proceed` goes to the next one, `again` begins it anew"));
         }
         let Some(task) = self.task() else { return Ok(()) };
@@ -382,11 +382,11 @@ impl Play {
                 if (1..=choices.len() as u64).contains(&n) {
                     return Ok(Given::Choice(n));
                 }
-                let d = Diagnostic::new("S041", format!("there is no choice {n}"));
+                let d = Diagnostic::new("S061", format!("there is no choice {n}"));
                 Err(d.help(format!("answer with a number from 1 to {}", choices.len())))
             }
             Goal::State(_) => {
-                let d = Diagnostic::new("S041", "this task asks for something to be done");
+                let d = Diagnostic::new("S061", "this task asks for something to be done");
                 Err(d.help("it is looked at after every command; `hint` helps"))
             }
         }

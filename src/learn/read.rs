@@ -3,9 +3,11 @@
 
 use super::model::{Fact, Goal, Lesson, Line, ProgramRef, Races, State, Task, Wrong, WrongWay};
 use crate::diag::{Diagnostic, Place, Report};
-use crate::engine::command::{Command, nearest};
+use crate::engine::command::{Command, Order, nearest};
 use crate::engine::expr::Expr;
-use crate::limits::{MAX_LESSON_BYTES, MAX_LESSON_LIST, MAX_LESSON_TASKS, MAX_SAME_CODE};
+use crate::limits::{
+    MAX_LESSON_BYTES, MAX_LESSON_EVENTS, MAX_LESSON_LIST, MAX_LESSON_TASKS, MAX_SAME_CODE,
+};
 use crate::script::{parse_command, parse_expr};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -33,11 +35,11 @@ type Value<'t> = Spanned<DeValue<'t>>;
 /// Reads a lesson. `name` is what its progress is kept under, `file` what messages call it.
 ///
 /// # Errors
-/// All that is wrong with it: S040, and S001 to S005 for commands and expressions in it.
+/// All that is wrong with it: S060, and S001 to S005 for commands and expressions in it.
 pub fn read(name: &str, file: &str, text: &str) -> Result<Lesson, Report> {
     if text.len() as u64 > MAX_LESSON_BYTES {
         let why = format!("a lesson has at most {MAX_LESSON_BYTES} bytes, this has {}", text.len());
-        return Err(Diagnostic::new("S040", why).in_file(file).into());
+        return Err(Diagnostic::new("S060", why).in_file(file).into());
     }
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1));
     let mut r = Reader { text, starts: starts.collect(), file, report: Report::default() };
@@ -80,7 +82,7 @@ impl<'t> Reader<'t> {
     }
 
     fn wrong(&mut self, span: Range<usize>, message: impl Into<String>) {
-        let d = Diagnostic::new("S040", message).at(self.place(span));
+        let d = Diagnostic::new("S060", message).at(self.place(span));
         self.report.push(d);
     }
 
@@ -106,7 +108,7 @@ impl<'t> Reader<'t> {
                 Some(n) => format!("did you mean `{n}`?"),
                 None => format!("known: {}", known.join(", ")),
             };
-            let d = Diagnostic::new("S040", format!("{of} has no `{}`", name.escape_debug()));
+            let d = Diagnostic::new("S060", format!("{of} has no `{}`", name.escape_debug()));
             self.report.push(d.at(self.place(key.span())).help(help));
         }
     }
@@ -338,7 +340,7 @@ impl<'t> Reader<'t> {
                     let near = nearest(s, all.clone());
                     let known = if near.is_empty() { all.collect() } else { near };
                     let text = format!("there is no sample `{}`", s.escape_debug());
-                    let d = Diagnostic::new("S040", text).at(self.place(v.span()));
+                    let d = Diagnostic::new("S060", text).at(self.place(v.span()));
                     self.report.push(d.help(format!("samples: {}", known.join(", "))));
                     continue;
                 }
@@ -432,7 +434,7 @@ impl<'t> Reader<'t> {
                 Some(Line { place: whole, text: text.trim().to_owned(), command })
             }
             Ok(Some(_)) => {
-                let d = Diagnostic::new("S040", "a lesson must not use this command").at(whole);
+                let d = Diagnostic::new("S060", "a lesson must not use this command").at(whole);
                 self.report.push(d.help("it moves in the run, looks and changes; no more"));
                 None
             }
@@ -565,6 +567,16 @@ fn paragraphs(text: &str) -> Vec<String> {
 /// What a lesson may do: move, look, change the run. A lesson from a stranger can do no harm:
 /// it writes no file, reads none, and does not leave.
 fn may_use(command: &Command) -> bool {
+    match command {
+        Command::Order(Order::Explore { file, bound }) => {
+            file.is_none() && bound.is_none_or(|b| b <= MAX_LESSON_EVENTS)
+        }
+        Command::Order(Order::Replay(file)) => file.is_none(),
+        command => is_harmless(command),
+    }
+}
+
+fn is_harmless(command: &Command) -> bool {
     matches!(
         command,
         Command::Step { .. }
@@ -591,6 +603,7 @@ fn may_use(command: &Command) -> bool {
             | Command::LastWrite(_)
             | Command::NextRead(_)
             | Command::Origin(_)
+            | Command::Order(_)
             | Command::Pass(_)
             | Command::List(_)
             | Command::Mark(_)

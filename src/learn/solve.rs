@@ -14,7 +14,7 @@ pub struct Tried {
     pub tasks: usize,
     /// Wrong answers.
     pub wrong: usize,
-    /// What does not hold: S043, each at its line.
+    /// What does not hold: S063, each at its line.
     pub report: Report,
 }
 
@@ -41,7 +41,7 @@ pub fn solve(ready: &Ready) -> Tried {
 }
 
 fn fault(place: &Place, text: String) -> Diagnostic {
-    Diagnostic::new("S043", text).at(place.clone())
+    Diagnostic::new("S063", text).at(place.clone())
 }
 
 /// Says of which task a command of it is that fails.
@@ -49,7 +49,7 @@ fn of_task(i: usize, what: &str) -> impl Fn(Diagnostic) -> Diagnostic {
     let what = what.to_owned();
     move |d| {
         let text = format!("task {}: {what}: {}[{}]: {}", i + 1, d.severity, d.code, d.message);
-        let out = Diagnostic::new("S043", text).at(d.place);
+        let out = Diagnostic::new("S063", text).at(d.place);
         match d.help {
             Some(help) => out.help(help),
             None => out,

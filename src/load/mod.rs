@@ -24,7 +24,7 @@ pub mod save;
 pub mod source;
 pub mod validate;
 
-use crate::diag::{Diagnostic, Report, Severity};
+use crate::diag::{Diagnostic, Policy, Report, Severity};
 use crate::engine::lower::Stage;
 use crate::engine::program::{Blob, Program};
 use crate::limits::MAX_TEXT_BYTES;
@@ -111,6 +111,8 @@ pub struct Loaded {
     pub source: Option<SourceText>,
     /// Notes and warnings; no errors.
     pub report: Report,
+    /// What comments of the text say about findings.
+    pub policy: Policy,
 }
 
 /// Opens what the command line names: one input, two raw rings of one queue, or several raw
@@ -171,6 +173,7 @@ fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, 
         module: None,
         source: None,
         report: Report::default(),
+        policy: directives(&source, found.kind)?,
     };
     match found.kind {
         Kind::Container => {
@@ -254,6 +257,17 @@ fn text(s: &Source) -> Result<&str, Report> {
         let at = crate::diag::Place::offset(e.valid_up_to() as u64);
         Diagnostic::new("D004", "text that is not UTF-8 throughout").at(at).into()
     })
+}
+
+/// What the comment lines of a text say about findings.
+fn directives(source: &Source, kind: Kind) -> Result<Policy, Report> {
+    let marks: &[&str] = match kind {
+        Kind::Assembly | Kind::BirText => &[";"],
+        Kind::Hex(_) => &[";", "#", "//"],
+        _ => return Ok(Policy::default()),
+    };
+    // What is no text, or too long a one, is told where it is read.
+    text(source).map_or_else(|_| Ok(Policy::default()), |t| Policy::of_text(t, marks))
 }
 
 /// `--tx A --rx B`, or one of them.
@@ -352,8 +366,9 @@ fn finish(
 ) -> Result<Loaded, Report> {
     let (program, module, source) = (None, None, None);
     let images_later = Vec::new();
+    let policy = Policy::default();
     let mut loaded =
-        Loaded { name, kind, why, program, images: images_later, module, source, report };
+        Loaded { name, kind, why, program, images: images_later, module, source, report, policy };
     loaded.with_images(images, opts);
     loaded.report = loaded.report.in_file(&loaded.name);
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }

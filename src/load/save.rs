@@ -3,6 +3,7 @@
 use super::{container, disasm};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::SaveFormat;
+use crate::engine::program::Program;
 use crate::engine::session::Effect;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -20,13 +21,27 @@ pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     })
 }
 
-/// Writes a program that a session asks to have written; answers what was done.
+/// Does what a session asks of the world outside; answers what was done.
 ///
 /// # Errors
 /// S022 where a file is there and is not to be written over, or the form cannot hold the
 /// program; D007 where the file cannot be written.
-pub fn save_program(effect: &Effect) -> Result<String, Diagnostic> {
-    let Effect::Save { file, format, over, program } = effect;
+pub fn carry_out(effect: &Effect) -> Result<String, Diagnostic> {
+    match effect {
+        Effect::Save { file, format, over, program } => save_program(file, *format, *over, program),
+        Effect::Write { file, text } => {
+            save(Path::new(file), text.as_bytes())?;
+            Ok(format!("written to {file}"))
+        }
+    }
+}
+
+fn save_program(
+    file: &str,
+    format: SaveFormat,
+    over: bool,
+    program: &Program,
+) -> Result<String, Diagnostic> {
     let path = Path::new(file);
     if !over && std::fs::symlink_metadata(path).is_ok() {
         let d = Diagnostic::new("S022", format!("`{file}` is there already"));

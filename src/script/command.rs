@@ -58,6 +58,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("provenance", |a| Ok(Command::Provenance(a.subject()?))),
     ("pass", pass),
     ("list", list),
+    ("order", super::order::order),
     ("mark", mark),
     ("set", set),
     ("inject", inject),
@@ -510,7 +511,7 @@ fn assert(a: &mut Args<'_>) -> Result<Command, Fault> {
 
 fn expect(a: &mut Args<'_>) -> Result<Command, Fault> {
     const BUG: &str = "BUG";
-    let what = a.choose("something to expect", &["fault", "timeout", "ret", "stop"])?;
+    let what = a.choose("something to expect", &["fault", "timeout", "ret", "stop", "race"])?;
     Ok(Command::Expect(match what {
         0 => {
             let name = fault_name(a)?;
@@ -527,7 +528,12 @@ fn expect(a: &mut Args<'_>) -> Result<Command, Fault> {
                 None => return Err(wrong),
             }
         }
-        _ => Expect::Stop(a.loc()?),
+        3 => Expect::Stop(a.loc()?),
+        _ if a.at_end() => Expect::Race(None),
+        _ => {
+            let first = a.loc()?;
+            Expect::Race(Some((first, a.loc()?)))
+        }
     }))
 }
 

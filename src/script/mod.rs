@@ -10,6 +10,7 @@ mod complete;
 mod expr;
 pub mod help;
 mod lex;
+mod order;
 mod pin;
 mod print;
 pub mod runner;

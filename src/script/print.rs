@@ -103,6 +103,7 @@ pub fn print(command: &Command) -> String {
         Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
         Command::Find { dir: None, expr } => format!("find {expr}"),
         Command::Find { dir: Some(dir), expr } => format!("find {dir} {expr}"),
+        Command::Order(o) => super::order::print(o),
         Command::List(None) => "list".to_owned(),
         Command::List(Some(line)) => format!("list {line}"),
         Command::Mark(name) => format!("mark {name}"),
@@ -224,11 +225,13 @@ fn expectation(e: &Expect) -> String {
         Expect::Ret(code) => format!("ret {code}"),
         Expect::Bug => "ret BUG".to_owned(),
         Expect::Stop(loc) => format!("stop {loc}"),
+        Expect::Race(None) => "race".to_owned(),
+        Expect::Race(Some((a, b))) => format!("race {a} {b}"),
     }
 }
 
 /// A text as it is where it reads back as it is, else in quotes.
-fn bare_or_quoted(text: &str, blanks: bool) -> String {
+pub(super) fn bare_or_quoted(text: &str, blanks: bool) -> String {
     let special = |c: char| {
         c.is_control() || matches!(c, '"' | '#' | ';') || (c.is_ascii_whitespace() && !blanks)
     };

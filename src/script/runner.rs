@@ -10,8 +10,8 @@ use super::lex::{skip, without_comment};
 use super::parse_command;
 use super::pin::word_in;
 use crate::diag::{Diagnostic, Place, Report};
-use crate::engine::command::{Attached, Block, BlockLine, Command};
-use crate::engine::session::{Effect, Outcome, Session};
+use crate::engine::command::{Attached, Block, BlockLine, Command, Order};
+use crate::engine::session::{Outcome, Session};
 use crate::limits::{
     MAX_FOLLOWING_COMMANDS, MAX_SCRIPT_COMMANDS, MAX_SOURCE_DEPTH, MAX_TEXT_BYTES,
 };
@@ -65,10 +65,10 @@ pub trait Target {
 impl Target for Session {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let done = self.execute(command)?;
-        match done.effect {
+        match &done.effect {
             // Nobody stands around it who could do that.
-            Some(Effect::Save { file, .. }) => {
-                let text = format!("`{file}`: files cannot be written from here");
+            Some(effect) => {
+                let text = format!("`{}`: files cannot be written from here", effect.file());
                 Err(Diagnostic::new("S022", text))
             }
             None => Ok(done.into()),
@@ -386,8 +386,8 @@ impl Reader<'_> {
         // A file is asked for once, however often it is named.
         let mut known: BTreeMap<&str, Arc<str>> = BTreeMap::new();
         for Read { line, source } in &mut lines {
-            let Command::Source(wanted) = &line.command else { continue };
-            if let Some(name) = known.get(wanted.as_str()) {
+            let Some(wanted) = sourced(&line.command) else { continue };
+            if let Some(name) = known.get(wanted) {
                 *source = Some(name.clone());
                 continue;
             }
@@ -431,9 +431,20 @@ impl Reader<'_> {
                 break;
             }
             // A `source` stays in the row, so that endless sourcing of nothing is counted.
-            out.push(line);
+            let (place, replays) = (line.clone(), is_replay(&line.command));
+            out.push(if replays {
+                Line { command: Command::Order(Order::Calm), ..line }
+            } else {
+                line
+            });
+            let first = out.len();
             if let Some(name) = source {
                 self.expand(&name, above, out);
+            }
+            for l in out.iter().skip(first).filter(|l| replays && !is_of_order(&l.command)) {
+                let text = "a file of an order has lines of `order` and `goto`, not this one";
+                let d = Diagnostic::new("S040", text).at(l.place());
+                self.report.push(d.label(place.place(), "replayed here"));
             }
             if self.report.has_errors() {
                 break;
@@ -441,6 +452,27 @@ impl Reader<'_> {
         }
         above.pop();
     }
+}
+
+/// The file whose lines stand for a command.
+fn sourced(command: &Command) -> Option<&str> {
+    match command {
+        Command::Source(file) | Command::Order(Order::Replay(Some(file))) => Some(file),
+        _ => None,
+    }
+}
+
+fn is_replay(command: &Command) -> bool {
+    matches!(command, Command::Order(Order::Replay(Some(_))))
+}
+
+/// Whether a line may stand in a file that `order replay` reads.
+fn is_of_order(command: &Command) -> bool {
+    use Order::{Barrier, Calm, Hold, Reading};
+    matches!(
+        command,
+        Command::Order(Reading { .. } | Hold(_) | Barrier(_) | Calm) | Command::Goto(_)
+    )
 }
 
 fn is_header(text: &str) -> bool {

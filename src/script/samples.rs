@@ -4,11 +4,14 @@
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
     Access, Attached, Block, BlockLine, Bytes, COMMANDS, Catch, Command, ExamineFormat, Expect,
-    Explain, Form, Goto, Info, InjectAt, Loc, Numbers, Pass, SaveFormat, Subject, Switch, Unit,
-    Watch, Watched, Who, Written,
+    Explain, Form, Goto, Info, InjectAt, Loc, Numbers, Order, Pass, SaveFormat, Subject, Switch,
+    Unit, Watch, Watched, Who, Written,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, SLOT_PROPERTIES, UnOp};
+use crate::engine::order::{DmbReading, SowReading};
 use crate::engine::program::QueueId;
+use crate::engine::ring::Agent;
+use crate::engine::schedule::{BarrierBit, BarrierEdit, CpuAct, EngineAct, Hold, Moment};
 use crate::udma::cause::{CAUSES, Cause};
 use crate::udma::{Dir, field::FIELDS};
 use proptest::collection::vec;
@@ -270,6 +273,7 @@ fn looks() -> impl Strategy<Value = Command> {
         pass().prop_map(Command::Pass),
         (option::of(dir()), slot_question()).prop_map(|(dir, expr)| Command::Find { dir, expr }),
         option::of(num()).prop_map(Command::List),
+        order().prop_map(Command::Order),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),
         "[a-z0-9]([a-z0-9 _+.*]{0,12}[a-z0-9])?".prop_map(Command::Answer),
@@ -306,6 +310,40 @@ fn bytes() -> impl Strategy<Value = Bytes> {
     prop_oneof![slots, span, Just(Bytes::Marker)]
 }
 
+fn moment() -> impl Strategy<Value = Moment<QueueRef>> {
+    let agent = prop_oneof![
+        Just(Agent::Host),
+        select(crate::bir::Engine::STREAMS.to_vec()).prop_map(Agent::Seq)
+    ];
+    prop_oneof![
+        (queue(), dir(), num(), any::<bool>()).prop_map(|(queue, dir, k, second)| {
+            let act = EngineAct::of(dir)[usize::from(second)];
+            Moment::Engine { queue, dir, k, act }
+        }),
+        (agent, select(vec![CpuAct::Store, CpuAct::Poll]), 1u64..)
+            .prop_map(|(agent, act, n)| Moment::Cpu { agent, act, n }),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let file = || any::<String>().prop_filter("empty", |f| !f.is_empty());
+    let dmb = select(vec![None, Some(DmbReading::Full), Some(DmbReading::Entry)]);
+    let sow = select(vec![Some(SowReading::Through), Some(SowReading::SelfOnly)]);
+    prop_oneof![
+        select(vec![Order::Show, Order::Calm]),
+        (option::of(1..=crate::limits::MAX_EXPLORE_STEPS), option::of(file()))
+            .prop_map(|(bound, file)| Order::Explore { bound, file }),
+        option::of(file()).prop_map(Order::Replay),
+        (dmb, sow).prop_map(|(dmb, sow)| Order::Reading { dmb, sow }),
+        (moment(), moment())
+            .prop_filter("itself", |(a, b)| a != b)
+            .prop_map(|(what, until)| Order::Hold(Hold { what, until })),
+        (queue(), num(), select(BarrierBit::ALL.to_vec()), any::<bool>()).prop_map(
+            |(queue, k, barrier, on)| Order::Barrier(BarrierEdit { queue, k, barrier, on })
+        ),
+    ]
+}
+
 fn subject() -> impl Strategy<Value = Subject> {
     let name = || prop_oneof!["[a-z%0-9_.-]{1,6}", any::<String>()];
     prop_oneof![
@@ -327,6 +365,7 @@ fn expectation() -> impl Strategy<Value = Expect> {
         option::of(num()).prop_map(Expect::Timeout),
         any::<i64>().prop_map(Expect::Ret),
         Just(Expect::Bug),
+        option::of((loc(), loc())).prop_map(Expect::Race),
         loc().prop_map(Expect::Stop),
     ]
 }

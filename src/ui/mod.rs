@@ -15,7 +15,6 @@ pub mod highlight;
 pub mod keymap;
 pub mod layout;
 pub mod lesson;
-pub mod lints;
 pub mod model;
 pub mod palette;
 pub mod picture;

@@ -6,14 +6,14 @@ use super::config::Config;
 use super::folding::RingLine;
 use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane};
-use super::lints;
 use super::palette::Palette;
 use super::search::Search;
 use super::source::Source;
 use super::{seams, theme::Theme, view};
-use crate::diag::{Diagnostic, Severity};
+use crate::check;
+use crate::diag::{Diagnostic, Policy, Severity};
 use crate::engine::command::{BlockLine, Command};
-use crate::engine::program::QueueId;
+use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
 use crate::learn::{Play, is_lesson_command};
@@ -22,7 +22,7 @@ use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tui_input::Input;
 
 /// Events looked ahead, to know the end of a short run and what changes the marker.
@@ -39,6 +39,8 @@ pub struct Title {
     pub file: String,
     /// Findings made while reading; shown among the checks.
     pub notes: Vec<Diagnostic>,
+    /// Codes whose findings are accepted, and not shown.
+    pub policy: Policy,
 }
 
 /// Where the user looks.
@@ -111,11 +113,13 @@ pub struct Derived {
     pub window: (u64, u64),
     /// The event that comes next.
     pub next: Option<Event>,
-    /// Lints of the selected queue's rings, and for what they were made: queue, event, memory.
-    pub lints: ((Option<QueueId>, u64, u64), Vec<Diagnostic>),
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
+    /// What the checks say of the rings as they lie now.
+    pub judged: Vec<Diagnostic>,
+    /// The program and the event for which that was worked out.
+    judged_at: Option<(Weak<Program>, u64)>,
 }
 
 /// The model.
@@ -203,8 +207,9 @@ impl Model {
             events: Vec::new(),
             window: (0, 0),
             next: None,
-            lints: ((None, u64::MAX, 0), Vec::new()),
             marker: (0, None, MarkerNews::NotWithin(0)),
+            judged: Vec::new(),
+            judged_at: None,
         };
         let mut model = Model {
             event_cursor: session.position(),
@@ -304,12 +309,13 @@ impl Model {
     /// Findings: what lints say against the rings as they lie now; those of the run, newest first;
     /// what lints remark; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        let lints = |note| {
-            let all = self.derived.lints.1.iter();
+        let judged = |note| {
+            let all = self.derived.judged.iter();
             all.filter(move |d| (d.severity == Severity::Note) == note)
         };
         let run = self.session.machine().findings.iter().rev();
-        lints(false).chain(run).chain(lints(true)).chain(self.title.notes.iter().rev())
+        let all = judged(false).chain(run).chain(judged(true)).chain(self.title.notes.iter().rev());
+        all.filter(|d| !self.title.policy.allows(d.code))
     }
 
     /// Carries out a command, and those of the stops that it leads to. `watch` sees the screen as
@@ -372,6 +378,7 @@ impl Model {
         if let Some(answer) = seams::answer(&session, command) {
             outcome.lines = answer?;
         }
+        outcome.lines = check::live::with_checks(&session, command, outcome.lines);
         let same = Arc::ptr_eq(self.session.program(), session.program());
         self.session = session;
         self.asked.extend(outcome.effect.take());
@@ -533,18 +540,19 @@ impl Model {
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
-        self.prepare_lints();
         self.prepare_search();
         self.prepare_ring();
         self.prepare_events();
         self.prepare_marker();
+        self.prepare_checks();
     }
 
-    fn prepare_lints(&mut self) {
-        let m = self.session.machine();
-        let of = (self.queue(), m.n, m.memory.digest());
-        if self.derived.lints.0 != of {
-            self.derived.lints = (of, lints::at_stop(&self.session));
+    fn prepare_checks(&mut self) {
+        let (p, n) = (self.session.program(), self.session.position());
+        let known = self.derived.judged_at.as_ref();
+        if !known.is_some_and(|(of, at)| *at == n && of.as_ptr() == Arc::as_ptr(p)) {
+            self.derived.judged = check::live(p, self.session.machine()).items;
+            self.derived.judged_at = Some((Arc::downgrade(p), n));
         }
     }
 

@@ -9,14 +9,15 @@ use super::arrange::Arrangement;
 use super::config::Config;
 use super::copy::osc52;
 use super::model::{Model, Title};
+use super::seams;
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
 use super::view;
 use crate::diag::Diagnostic;
-use crate::engine::command::Command;
+use crate::engine::command::{Command, Order};
 use crate::engine::session::{Progress, Session};
 use crate::learn::Play;
-use crate::load::save::save_program;
+use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyCode, KeyModifiers, MouseEventKind,
@@ -251,14 +252,33 @@ impl Shell {
 
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
     fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
-        let leaves = self.run_command(model, command);
-        for effect in std::mem::take(&mut model.asked) {
-            match save_program(&effect) {
-                Ok(done) => model.say(done, None),
-                Err(d) => model.refuse(d),
+        let replays = matches!(command, Command::Order(Order::Replay(Some(_))));
+        let commands = if replays { seams::replayed(command) } else { Ok(vec![command.clone()]) };
+        let commands = match commands {
+            Ok(commands) => commands,
+            Err(d) => {
+                model.refuse(d);
+                model.prepare();
+                return false;
+            }
+        };
+        for command in &commands {
+            let leaves = self.run_command(model, command);
+            for effect in std::mem::take(&mut model.asked) {
+                match carry_out(&effect) {
+                    Ok(done) => model.say(done, None),
+                    Err(d) => model.refuse(d),
+                }
+            }
+            if leaves {
+                return true;
             }
         }
-        leaves
+        if replays {
+            model.popup = None;
+            model.prepare();
+        }
+        false
     }
 
     fn run_command(&mut self, model: &mut Model, command: &Command) -> bool {

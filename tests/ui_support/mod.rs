@@ -143,7 +143,7 @@ pub fn odd() -> Program {
 }
 
 pub fn model(p: Program, file: &str, size: (u16, u16)) -> Model {
-    let title = Title { file: file.into(), notes: Vec::new() };
+    let title = Title { file: file.into(), ..Title::default() };
     Model::new(Session::new(Arc::new(p)), title, Theme::default(), size)
 }
 

@@ -13,6 +13,8 @@ pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, ne
 
 use super::expr::{Expr, QueueRef};
 use super::lower::Stage;
+use super::order::{DmbReading, SowReading};
+use super::schedule::{BarrierEdit, Hold};
 use crate::udma::Dir;
 use std::fmt;
 
@@ -282,6 +284,43 @@ pub enum Expect {
     Bug,
     /// The session stands at this place.
     Stop(Loc),
+    /// A race up to here, between these places; any where none are named.
+    Race(Option<(Loc, Loc)>),
+}
+
+/// What `order` does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Say in which order the session runs, and under which reading.
+    Show,
+    /// Look for an order that breaks the program, at so many events; the order that is found is
+    /// written to a file where one is named.
+    Explore {
+        /// Events of other orders that may be looked at; a default otherwise.
+        bound: Option<u64>,
+        /// The file.
+        file: Option<String>,
+    },
+    /// Read the barriers in this way; what is not named stays.
+    Reading {
+        /// DMB.
+        dmb: Option<DmbReading>,
+        /// SOW.
+        sow: Option<SowReading>,
+    },
+    /// Hold an event back until another has happened.
+    Hold(Hold<QueueRef>),
+    /// Set or clear a barrier in the ring before its doorbell.
+    Barrier(BarrierEdit<QueueRef>),
+    /// Run in the order of a file, or in the one that was found.
+    Replay(Option<String>),
+    /// Run in the calm order, the barriers as they are.
+    Calm,
+}
+
+impl Order {
+    /// What may be written after the verb.
+    pub const WORDS: [&str; 6] = ["explore", "reading", "hold", "barrier", "replay", "calm"];
 }
 
 /// A command.
@@ -430,6 +469,8 @@ pub enum Command {
     Provenance(Subject),
     /// Stages of a module's lowering.
     Pass(Pass),
+    /// Orders other than the calm one.
+    Order(Order),
     /// Lines of a module's text around this one, or around where its sequencers stand.
     List(Option<u64>),
     /// Name the current event.

@@ -16,6 +16,8 @@ pub enum Group {
     Trace,
     /// A module and its stages.
     Module,
+    /// Orders other than the calm one.
+    Order,
     /// Scripts.
     Script,
     /// Lessons.
@@ -26,12 +28,13 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 9] = [
+    pub const ALL: [Group; 10] = [
         Group::Run,
         Group::Stop,
         Group::Look,
         Group::Change,
         Group::Trace,
+        Group::Order,
         Group::Module,
         Group::Script,
         Group::Learn,
@@ -47,6 +50,7 @@ impl Group {
             Group::Change => "change",
             Group::Trace => "trace",
             Group::Module => "module",
+            Group::Order => "order",
             Group::Script => "script",
             Group::Learn => "learn",
             Group::Session => "session",
@@ -125,7 +129,8 @@ const INFOS: &[&str] = &[
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
-const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop"];
+const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop", "race"];
+const ORDERS: &[&str] = &["explore", "reading", "hold", "barrier", "replay", "calm"];
 const AT: &[&str] = &["at"];
 const RINGS: &[&str] = &["tx", "rx"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
@@ -439,6 +444,16 @@ pub static COMMANDS: &[CommandSpec] = &[
         "the text of a module around a line, or around where its sequencers stand",
         "The text is that after the shown stage, and its lines are counted there. Without a module: the operations of the host script around the one in progress, or around operation LINE.",
     ),
+    spec(
+        ("order", &["o"]),
+        Group::Order,
+        (
+            "[explore [BOUND] [> FILE]|reading ..|hold ..|barrier ..|replay [FILE]|calm]",
+            &[Arg::Words(ORDERS)],
+        ),
+        "look for an order of events that breaks the program, and run in it",
+        "`explore` proves that no order which the rules allow breaks the program, or shows one that does and the barrier that would prevent it; BOUND is how many events of other orders it may look at. `replay` runs in the order that was found, or in that of a file; the session stands at event 0 then. `hold EVENT until EVENT` adds to the order by hand; an event is `[QUEUE] tx N fetch|read`, `[QUEUE] rx N fetch|visible` (N counts descriptors of the direction from 0) or `host store|doorbell|poll N` (counted from 1). `barrier [QUEUE] tx|rx N dmb|write_barrier|sow on|off` changes a descriptor before its doorbell. `calm` drops all of it. `reading [dmb=full|entry] [sow=through|self]` says how far the two barriers reach. Alone: what holds now.",
+    ),
     spec(("mark", &[]), Group::Script, ("NAME", &[Arg::Text]), "name the current event", ""),
     spec(
         ("assert", &[]),
@@ -451,7 +466,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("expect", &[]),
         Group::Script,
         (
-            "fault NAME [at LOC] | timeout [BATCH] | ret N | ret BUG | stop LOC",
+            "fault NAME [at LOC] | timeout [BATCH] | ret N | ret BUG | stop LOC | race [LOC LOC]",
             &[Arg::Words(EXPECTS)],
         ),
         "fail unless it happened up to here",
@@ -573,7 +588,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Access, Catch, Info, Pass, Unit, Who};
+    use crate::engine::command::{Access, Catch, Info, Order, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -605,6 +620,7 @@ mod tests {
         assert_eq!(CATCHES, Catch::WORDS);
         assert_eq!(WATCH_OPTIONS[..4], Access::ALL.map(Access::name));
         assert_eq!(WATCH_OPTIONS[4..], *BREAK_OPTIONS);
+        assert_eq!(ORDERS, Order::WORDS);
     }
 
     #[test]

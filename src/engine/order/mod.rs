@@ -6,6 +6,7 @@
 //! later one may race with are kept (`bytes`). Each event is looked at once.
 
 mod bytes;
+pub mod explore;
 mod lane;
 pub mod past;
 pub mod queue;

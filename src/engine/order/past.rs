@@ -7,7 +7,7 @@
 use imbl::OrdMap;
 
 /// How much of one queue lies before an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct QueuePast {
     /// Fetches of Tx and of Rx.
     pub fetched: [u64; 2],

@@ -11,7 +11,7 @@ use crate::udma::{Desc, Dir, View};
 use std::collections::VecDeque;
 
 /// How a packet's stream runs from Tx to Rx; known when its last Tx descriptor is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stream {
     /// Bytes that Rx takes.
     pub need: u64,
@@ -21,7 +21,7 @@ pub struct Stream {
 }
 
 /// A fetched descriptor of a packet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Part {
     /// Which of its direction, counted from the run's start.
     k: u64,
@@ -35,7 +35,7 @@ struct Part {
     done: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 struct Packet {
     tx: Vec<Part>,
     rx: Vec<Part>,
@@ -45,7 +45,7 @@ struct Packet {
 
 /// What earlier packets demand of all reads, and of all writes, that come later: writes below
 /// this count come before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Floor {
     read: u64,
     write: u64,
@@ -117,7 +117,7 @@ pub struct Needs {
 }
 
 /// One queue's descriptors in flight and the barriers behind them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Hash)]
 pub struct QueueOrder {
     fetched: [u64; 2],
     packets: VecDeque<Packet>,
@@ -216,22 +216,43 @@ impl QueueOrder {
 
     /// The bytes of the Tx descriptor in `slot` are read; `None` where none is in flight there.
     pub fn read(&mut self, slot: u64, r: Readings) -> Option<Needs> {
-        let (n, i) = self.find(Dir::Tx, slot)?;
+        let at = self.find(Dir::Tx, slot)?;
+        let needs = self.read_needs(at, r);
+        self.packets[at.0].tx[at.1].done = true;
+        Some(needs)
+    }
+
+    /// What [`QueueOrder::read`] would answer.
+    pub fn may_read(&self, slot: u64, r: Readings) -> Option<Needs> {
+        Some(self.read_needs(self.find(Dir::Tx, slot)?, r))
+    }
+
+    fn read_needs(&self, (n, i): (usize, usize), r: Readings) -> Needs {
         let visible = self.before_read(n, i, self.floor(n, r));
         let x = self.packets[n].tx[i];
         let chain = i == 0 || self.packets[n].tx[i - 1].done;
         let met = chain && self.visible(visible);
-        self.packets[n].tx[i].done = true;
         let k = x.k;
         // A write that comes before brings the fetch of its own descriptor with it.
         let past = QueuePast { fetched: [k + 1, visible], read: k + 1, visible };
-        Some(Needs { k, past, padding: self.packets[n].is_padding(), met })
+        Needs { k, past, padding: self.packets[n].is_padding(), met }
     }
 
     /// The bytes of the Rx descriptor in `slot` become visible; `None` where none is in flight
     /// there.
     pub fn write(&mut self, slot: u64, r: Readings) -> Option<Needs> {
-        let (n, j) = self.find(Dir::Rx, slot)?;
+        let at = self.find(Dir::Rx, slot)?;
+        let needs = self.write_needs(at, r);
+        self.packets[at.0].rx[at.1].done = true;
+        Some(needs)
+    }
+
+    /// What [`QueueOrder::write`] would answer.
+    pub fn may_write(&self, slot: u64, r: Readings) -> Option<Needs> {
+        Some(self.write_needs(self.find(Dir::Rx, slot)?, r))
+    }
+
+    fn write_needs(&self, (n, j): (usize, usize), r: Readings) -> Needs {
         let floor = self.floor(n, r);
         let p = &self.packets[n];
         let x = p.rx[j];
@@ -254,9 +275,8 @@ impl QueueOrder {
         }
         let met = last.is_none_or(|i| p.tx[i].done) && self.visible(visible);
         let padding = p.is_padding();
-        self.packets[n].rx[j].done = true;
         let past = QueuePast { fetched: [read, x.k + 1], read, visible };
-        Some(Needs { k: x.k, past, padding, met })
+        Needs { k: x.k, past, padding, met }
     }
 
     /// The oldest packet is retired.

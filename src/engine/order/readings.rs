@@ -53,21 +53,32 @@ impl Readings {
     }
 }
 
+impl fmt::Display for DmbReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == DmbReading::Full { "dmb=full" } else { "dmb=entry" })
+    }
+}
+
+impl fmt::Display for SowReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == SowReading::Through { "sow=through" } else { "sow=self" })
+    }
+}
+
 impl fmt::Display for Readings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dmb = if self.dmb == DmbReading::Full { "full" } else { "entry" };
-        let sow = if self.sow == SowReading::Through { "through" } else { "self" };
-        write!(f, "dmb={dmb} sow={sow}")
+        write!(f, "{} {}", self.dmb, self.sow)
     }
 }
 
 impl FromStr for Readings {
     type Err = String;
 
-    /// Words as `dmb=entry sow=self`; what is not named has its default.
+    /// Words as `dmb=entry sow=self`, with blanks or commas between; what is not named has its
+    /// default.
     fn from_str(text: &str) -> Result<Readings, String> {
         let mut r = Readings::default();
-        for word in text.split_whitespace() {
+        for word in text.split([' ', ',', '\t']).filter(|w| !w.is_empty()) {
             match word {
                 "dmb=full" => r.dmb = DmbReading::Full,
                 "dmb=entry" => r.dmb = DmbReading::Entry,

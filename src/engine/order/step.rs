@@ -10,6 +10,7 @@ use crate::bir::exec::Item;
 use crate::engine::edit::Change;
 use crate::engine::module_run::ModuleRun;
 use crate::engine::program::{Program, QueueId};
+use crate::engine::ring::device::Packet;
 use crate::engine::ring::host::Frame;
 use crate::engine::ring::queue::Queue;
 use crate::engine::ring::{Agent, Event, EventKind, Machine};
@@ -350,6 +351,13 @@ fn freed(q: &Queue, dir: Dir, count: u64) -> impl Iterator<Item = (u64, u64)> {
         .filter(|(_, len)| *len > 0)
 }
 
+/// How a packet streams whose Tx side is complete.
+pub(in crate::engine) fn stream_of(packet: &Packet) -> Stream {
+    let data = packet.tx.iter().find(|x| !x.desc.is_meta());
+    let copy = data.is_some_and(|x| class::is_copy(x.desc.word1));
+    Stream { need: packet.need, whole: !copy }
+}
+
 /// A step of an engine queue.
 fn engine(m: &Machine, e: &Event, queue: u32) -> Option<Step> {
     let q = &m.queues[queue as usize];
@@ -357,11 +365,7 @@ fn engine(m: &Machine, e: &Event, queue: u32) -> Option<Step> {
         EventKind::Fetch { dir, slot, desc } => {
             let addr = q.hw(dir).ring.slot_addr(slot);
             let ends = dir == Dir::Tx && q.packet.complete;
-            let stream = ends.then(|| {
-                let data = q.packet.tx.iter().find(|x| !x.desc.is_meta());
-                let copy = data.is_some_and(|x| class::is_copy(x.desc.word1));
-                Stream { need: q.packet.need, whole: !copy }
-            });
+            let stream = ends.then(|| stream_of(&q.packet));
             Step::Fetch { at: (queue, dir, slot), addr, desc, stream }
         }
         EventKind::Read { slot, addr, len } => Step::Read { queue, slot, addr, len },

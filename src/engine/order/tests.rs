@@ -2,6 +2,8 @@
 //! one closes it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod brute;
+mod explore;
 mod oracle;
 mod runs;
 

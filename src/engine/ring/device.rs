@@ -8,6 +8,7 @@
 
 use super::event::{EventKind, Stall};
 use super::inject::Point;
+use super::lint;
 use super::machine::Machine;
 use super::memory::Content;
 use super::queue::{Held, Queue};
@@ -61,7 +62,7 @@ impl Packet {
     }
 
     /// Whether each byte read is written once, as it is.
-    fn is_straight(&self) -> bool {
+    pub(super) fn is_straight(&self) -> bool {
         matches!(self.work, Work::Copy | Work::Replicate(1))
     }
 
@@ -69,6 +70,21 @@ impl Packet {
     fn data(&self) -> impl Iterator<Item = &Held> {
         self.tx.iter().filter(|x| !x.desc.is_meta())
     }
+}
+
+/// Bytes on their way to memory.
+#[derive(Debug, Clone, Hash)]
+pub struct Outgoing {
+    /// Which Rx descriptor since reset.
+    pub k: u64,
+    /// Its slot.
+    pub slot: u64,
+    /// Where they go.
+    pub addr: u64,
+    /// How many.
+    pub len: u64,
+    /// They.
+    pub content: Content,
 }
 
 /// A fault that was found while its descriptor was fetched; it is told as the next event.
@@ -178,7 +194,7 @@ pub fn resolve(program: &Program, ptr: u64) -> Result<u64, u32> {
 }
 
 /// Nanoseconds that a descriptor of `len` bytes takes (PARAM, default 0).
-fn duration(p: &Program, len: u64) -> u64 {
+pub(super) fn duration(p: &Program, len: u64) -> u64 {
     let data = len.checked_div(p.speed.bytes_per_ns).unwrap_or(0);
     p.speed.ns_per_desc.saturating_add(data)
 }
@@ -299,6 +315,7 @@ impl Machine {
         if hw.slot(hw.fetched) == 0 {
             hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
         }
+        let stale = lint::stale(q, dir, held.k, slot, desc);
         match dir {
             Dir::Tx => {
                 q.packet.tx.push_back(held);
@@ -307,11 +324,14 @@ impl Machine {
             Dir::Rx => {
                 q.packet.rx.push_back(held);
                 q.packet.rx_bytes += desc.length();
+                let set = self.marker_is_set(i, slot, desc);
+                set.into_iter().for_each(|d| self.find(d));
                 let wrong =
                     if desc.ring_id() != expected { vec!["PREFETCH_RING_ID"] } else { vec![] };
                 self.faults_later(i, dir, wrong, (slot, addr));
             }
         }
+        stale.into_iter().for_each(|d| self.find(d));
         EventKind::Fetch { dir, slot, desc }
     }
 
@@ -361,7 +381,7 @@ impl Machine {
     }
 
     /// Judges the Rx side of a packet once all of it is fetched.
-    fn judge(&mut self, p: &Program, i: usize) -> Option<EventKind> {
+    pub(super) fn judge(&mut self, p: &Program, i: usize) -> Option<EventKind> {
         if let Some((c, at)) = self.take_injected_packet(i) {
             return Some(self.fault(p, i, Dir::Rx, (c.name, true), at));
         }
@@ -427,6 +447,8 @@ impl Machine {
             let text = format!("the bytes at {} are unknown", p.name_addr(at));
             self.find(Diagnostic::new("R012", text).at(place));
         }
+        let crosses = lint::crosses(p, &self.queues[i], (Dir::Tx, slot), addr, len);
+        crosses.into_iter().for_each(|d| self.find(d));
         let content = self.memory.take(addr, len);
         let packet = &mut self.queues[i].packet;
         if packet.is_straight() {
@@ -448,32 +470,46 @@ impl Machine {
         self.find(Diagnostic::new("R010", text).at(place));
     }
 
-    fn visible(&mut self, p: &Program, i: usize) -> EventKind {
+    /// Takes the bytes of the packet's next Rx descriptor out of its stream.
+    ///
+    /// # Errors
+    /// The fault or stall that happens instead.
+    pub(super) fn take_write(&mut self, p: &Program, i: usize) -> Result<Outgoing, EventKind> {
         let q = &self.queues[i];
         let held = q.packet.rx[q.packet.visible];
         let slot = q.hw(Dir::Rx).slot(held.k);
         let len = held.desc.length();
         let Ok(addr) = resolve(p, held.desc.ptr) else {
-            return self.stall_at(i, (Dir::Rx, held.k), Stall::Unresolved);
+            return Err(self.stall_at(i, (Dir::Rx, held.k), Stall::Unresolved));
         };
         if let Some(c) = self.take_injected(i, Dir::Rx, Point::Data, slot) {
-            return self.fault(p, i, Dir::Rx, (c.name, true), (slot, addr));
+            return Err(self.fault(p, i, Dir::Rx, (c.name, true), (slot, addr)));
         }
         if let Some(bad) = self.memory.outside(addr, len) {
             self.outside(i, Dir::Rx, slot, bad);
-            return self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad));
+            return Err(self.fault(p, i, Dir::Rx, "DATA_AXI_RESP", (slot, bad)));
         }
+        let crosses = lint::crosses(p, &self.queues[i], (Dir::Rx, slot), addr, len);
+        crosses.into_iter().for_each(|d| self.find(d));
         let packet = &mut self.queues[i].packet;
         // What is written several times is laid out as far as this descriptor takes it.
         while packet.stream.len() < len && !packet.whole.is_empty() {
             packet.stream.append(&packet.whole);
         }
         let content = packet.stream.split_front(len);
+        packet.visible += 1;
+        packet.delivered += len;
+        Ok(Outgoing { k: held.k, slot, addr, len, content })
+    }
+
+    fn visible(&mut self, p: &Program, i: usize) -> EventKind {
+        let Outgoing { slot, addr, len, content, .. } = match self.take_write(p, i) {
+            Ok(out) => out,
+            Err(kind) => return kind,
+        };
         self.memory.put_content(addr, content);
         let due = self.now_ns.saturating_add(duration(p, len));
         let q = &mut self.queues[i];
-        q.packet.visible += 1;
-        q.packet.delivered += len;
         q.hw_mut(Dir::Rx).visible += 1;
         // A Tx descriptor is visible when every Rx descriptor that its bytes reached is.
         let all = q.packet.delivered >= q.packet.need;

@@ -243,6 +243,13 @@ pub enum EventKind {
         /// Bytes.
         len: u64,
     },
+    /// A store that was made earlier reaches memory; only in an order that is not the calm one.
+    Land {
+        /// Address.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+    },
     /// The counts of a batch are handed to the doorbell call.
     CopyStart {
         /// Queue.
@@ -429,6 +436,7 @@ impl EventKind {
             EventKind::SemUpdate { .. } => "sem_update",
             EventKind::MarkerWrite { .. } => "marker_write",
             EventKind::Store { .. } => "store",
+            EventKind::Land { .. } => "land",
             EventKind::CopyStart { .. } => "copy_start",
             EventKind::CopyStartReturn { .. } => "copy_start_return",
             EventKind::CpuFence => "cpu_fence",
@@ -452,7 +460,9 @@ impl EventKind {
         match *self {
             EventKind::MarkerWrite { addr, .. } => Some((addr, 4, true)),
             EventKind::Patch { at, .. } => Some((at, 8, true)),
-            EventKind::Store { addr, len } => Some((addr, len, true)),
+            EventKind::Store { addr, len } | EventKind::Land { addr, len } => {
+                Some((addr, len, true))
+            }
             EventKind::Poll { addr, .. } => Some((addr, 4, false)),
             EventKind::Read { addr, len, .. } => Some((addr, len, false)),
             EventKind::Visible { addr, len, .. } => Some((addr, len, true)),

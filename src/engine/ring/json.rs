@@ -113,7 +113,9 @@ fn own(kind: &EventKind) -> Value {
         EventKind::MarkerWrite { word: which, addr: a, value } => json!({
             "word": if which == MarkerWord::Src { "src" } else { "dst" },
             "addr": addr(a), "len": 4, "value": word(value) }),
-        EventKind::Store { addr: a, len } => json!({ "addr": addr(a), "len": len }),
+        EventKind::Store { addr: a, len } | EventKind::Land { addr: a, len } => {
+            json!({ "addr": addr(a), "len": len })
+        }
         EventKind::CopyStart { m2s, s2m, .. } => json!({ "m2s_count": m2s, "s2m_count": s2m }),
         EventKind::CopyStartReturn { ret: r, .. } => json!({ "ret": ret(r) }),
         EventKind::CpuFence => json!({}),

@@ -124,7 +124,7 @@ pub fn of(queue: &Queue, dir: Dir, slot: u64, written: bool) -> Life {
         None => Life::NeverWritten,
         Some(k) if k < sw.acked => Life::Acked,
         Some(k) if k < hw.retired => Life::Retired,
-        Some(k) if k < hw.visible => Life::Visible,
+        Some(k) if queue.is_visible(dir, k) => Life::Visible,
         Some(k) if k < hw.fetched => Life::Fetched,
         Some(k) if k < hw.posted => Life::Posted,
         // Copied in as part of a ring, but empty there.

@@ -1,13 +1,16 @@
 //! The whole state of a run, and the step that makes the next event happen.
 //!
-//! The schedule is fixed: the engine acts as soon as its work is due, otherwise the host. A
-//! run is therefore a function of the program alone, and an event number names a moment.
+//! The order is fixed: the engine acts as soon as its work is due, otherwise the host, but for
+//! what the program's schedule holds back (`loose`). A run is therefore a function of the program
+//! alone, and an event number names a moment.
 
 use super::device::{self, Action, LaterFault};
 use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
 use super::inject::Injected;
+use super::lint;
+use super::loose::Loose;
 use super::memory::Memory;
 use super::queue::Queue;
 use super::seq::Sequencer;
@@ -94,6 +97,8 @@ pub struct Machine {
     pub finding_counts: OrdMap<&'static str, u64>,
     /// Queues for which unknown source bytes were told.
     pub told_unknown: OrdSet<QueueId>,
+    /// What an order that is not the calm one keeps; nothing in the calm one.
+    pub loose: Option<Box<Loose>>,
     /// Faults of the descriptor just fetched, each the next event.
     pub queued: VecDeque<LaterFault>,
     /// Faults that a user injected and that have not been found yet, in the order made.
@@ -103,12 +108,12 @@ pub struct Machine {
 }
 
 /// A CPU agent whose turn it may be.
-struct NextCpu {
-    who: Option<usize>,
-    at: u64,
-    polls: bool,
+pub(super) struct NextCpu {
+    pub who: Option<usize>,
+    pub at: u64,
+    pub polls: bool,
     /// When the next of the others acts.
-    others_at: u64,
+    pub others_at: u64,
 }
 
 impl NextCpu {
@@ -141,6 +146,7 @@ impl Machine {
             findings: Vector::new(),
             finding_counts: OrdMap::new(),
             told_unknown: OrdSet::new(),
+            loose: (!program.schedule.holds.is_empty()).then(|| Box::new(Loose::new(program))),
             queued: VecDeque::new(),
             injected: Vector::new(),
             last: None,
@@ -157,15 +163,32 @@ impl Machine {
             cpu.opened = None;
         }
         self.n += 1;
-        let Some((agent, kind)) = self.next(p) else {
+        let next = match self.loose {
+            None => self.next(p).map(|(agent, kind)| (agent, kind, None)),
+            Some(_) => self.next_loose(p),
+        };
+        let Some(next) = next else {
             self.n -= 1;
             return None;
         };
-        let event =
-            Event { n: self.n, t_ns: self.now_ns, agent, batch: self.batch_of(agent, &kind), kind };
+        Some(self.told_of(p, next, before))
+    }
+
+    /// Makes an event of what happened; its batch is told where it does not follow from the state.
+    pub(super) fn told_of(
+        &mut self,
+        p: &Program,
+        (agent, kind, batch): (Agent, EventKind, Option<u64>),
+        findings_before: usize,
+    ) -> Step {
+        let batch = batch.unwrap_or_else(|| self.batch_of(agent, &kind));
+        if !p.schedule.barriers.is_empty() {
+            self.edit_barriers(p, &kind);
+        }
+        let event = Event { n: self.n, t_ns: self.now_ns, agent, batch, kind };
         self.last = Some(event);
         self.edit_here(p);
-        Some(Step { event, findings: self.findings.len() - before })
+        Step { event, findings: self.findings.len() - findings_before }
     }
 
     /// Whether nothing more can happen. Costs a step on a copy of the state.
@@ -256,7 +279,7 @@ impl Machine {
                 return Some((Agent::Engine(id), kind));
             }
             let engine = self.due();
-            let Some(cpu) = self.next_cpu(p) else {
+            let Some(cpu) = self.next_cpu(p, |_, _| false) else {
                 let Some((i, t)) = engine else {
                     let (k, kind) = self.seq_blocked(p)?;
                     self.active = Some(k);
@@ -302,12 +325,16 @@ impl Machine {
     }
 
     /// The agent of a CPU.
-    fn agent(&self, who: Option<usize>) -> Agent {
+    pub(super) fn agent(&self, who: Option<usize>) -> Agent {
         who.and_then(|k| self.seqs.get(k)).map_or(Agent::Host, |s| Agent::Seq(s.engine))
     }
 
     /// Does something as a CPU agent: the host, or a sequencer put in its place.
-    fn with_cpu<T>(&mut self, who: Option<usize>, f: impl FnOnce(&mut Machine) -> T) -> T {
+    pub(super) fn with_cpu<T>(
+        &mut self,
+        who: Option<usize>,
+        f: impl FnOnce(&mut Machine) -> T,
+    ) -> T {
         self.active = who;
         let Some(k) = who else { return f(self) };
         std::mem::swap(&mut self.host, &mut self.seqs[k].host);
@@ -317,15 +344,22 @@ impl Machine {
     }
 
     /// The CPU agent that acts next: the one whose time comes first, the host before the
-    /// sequencers.
-    fn next_cpu(&self, p: &Program) -> Option<NextCpu> {
+    /// sequencers. Those that wait are passed over.
+    pub(super) fn next_cpu(
+        &self,
+        p: &Program,
+        waits: impl Fn(&Machine, Option<usize>) -> bool,
+    ) -> Option<NextCpu> {
         let host = match self.host.poll {
             Some(poll) => Some((poll.next_ns, true)),
             None => (!self.host.is_done(p)).then_some((self.host.ready_ns, false)),
         };
+        let host = host.filter(|_| !waits(self, None));
         let mut best: Option<NextCpu> = host.map(|(at, polls)| NextCpu::new(None, at, polls));
         for (k, seq) in self.seqs.iter().enumerate() {
-            let Some((at, polls)) = seq.next(self, p) else { continue };
+            let Some((at, polls)) = seq.next(self, p).filter(|_| !waits(self, Some(k))) else {
+                continue;
+            };
             best = Some(match best {
                 Some(b) if b.at <= at => NextCpu { others_at: b.others_at.min(at), ..b },
                 Some(b) => NextCpu { others_at: b.at, ..NextCpu::new(Some(k), at, polls) },
@@ -343,7 +377,7 @@ impl Machine {
 
     /// Lets the host read its marker word, or tells of the reads so far. Nothing (`None`) when
     /// the engine acts first.
-    fn poll(
+    pub(super) fn poll(
         &mut self,
         p: &Program,
         mut poll: Polling,
@@ -409,6 +443,10 @@ impl Machine {
     /// Whether queue `i`'s next act writes the word at `addr`.
     fn changes(&self, p: &Program, i: usize, addr: u64) -> bool {
         let q = &self.queues[i];
+        if let Some(ahead) = q.flights.iter().find_map(super::loose::Flight::next_write) {
+            let to = ahead.addr;
+            return to < addr.saturating_add(4) && addr < to.saturating_add(ahead.len);
+        }
         device::next_action(q) == Action::Visible
             && q.packet.rx.get(q.packet.visible).is_some_and(|x| {
                 device::resolve(p, x.desc.ptr).is_ok_and(|to| {
@@ -441,6 +479,7 @@ impl Machine {
             "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
+                lint::base(&self.queues[i], dir, value).into_iter().for_each(|d| self.find(d));
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
                 *base = (*base & !0xffff_ffff) | u64::from(value & 0xffff_ffc0);
             }
@@ -500,6 +539,8 @@ impl Machine {
                 format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
             self.find(Diagnostic::new("R007", text).at(place));
         }
+        let full = lint::full(&self.queues[i], dir).filter(|_| n > 0);
+        full.into_iter().for_each(|d| self.find(d));
     }
 
     /// The host works on the next batch of queue `i`; notes where that is the first of it.
@@ -527,7 +568,7 @@ impl Machine {
         }
     }
 
-    fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
+    pub(super) fn batch_of(&self, agent: Agent, kind: &EventKind) -> u64 {
         match agent {
             Agent::Host => self.host.batch,
             Agent::Seq(_) => self.cpu().batch,
@@ -570,6 +611,7 @@ impl Machine {
             findings,
             finding_counts,
             told_unknown,
+            loose,
             queued,
             injected,
             last,
@@ -578,6 +620,7 @@ impl Machine {
         let cpus = (host, seqs, control, seq_steps, active);
         let agents =
             (cpus, latency_us, held, lose, reset_window, told_unknown, (queued, injected), last);
+        let agents = (agents, loose);
         // What a finding says follows from the rest.
         digest(&(run, agents, finding_counts, findings.len()))
     }

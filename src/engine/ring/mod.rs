@@ -2,8 +2,8 @@
 //! they produce one by one.
 //!
 //! [`Machine::step`] is the whole interface: it makes the next event happen and says what it
-//! was. The order of events is the calm one: the engine works as soon as it may, everything
-//! becomes visible in ring order. What silicon does inside is not public; each such choice is
+//! was. The order of events is the calm one unless the program has a schedule (`loose`): the
+//! engine works as soon as it may, everything becomes visible in ring order. What silicon does inside is not public; each such choice is
 //! marked MODEL where it is taken and listed in `docs/model.md`.
 
 pub mod device;
@@ -14,6 +14,8 @@ pub mod host;
 pub mod inject;
 pub mod json;
 pub mod life;
+mod lint;
+pub mod loose;
 pub mod machine;
 pub mod memory;
 pub mod queue;

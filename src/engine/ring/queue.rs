@@ -240,6 +240,11 @@ pub struct Queue {
     /// Of what the staged descriptors are made, Tx then Rx: runs, ascending, as far as they lie
     /// in the ring.
     pub origins: [Vector<StagedRun>; 2],
+    /// Packets that are read but not written whole, in ring order; only in an order that is not
+    /// the calm one.
+    pub flights: Vector<super::loose::Flight>,
+    /// Descriptors that were fetched before the newest reset of each direction.
+    pub earlier: [u64; 2],
 }
 
 /// Descriptors of a batch that a sequencer copied into a ring in one piece.
@@ -293,6 +298,8 @@ impl Queue {
             faulted: None,
             owner: None,
             origins: Default::default(),
+            flights: Vector::new(),
+            earlier: [0; 2],
         }
     }
 
@@ -328,7 +335,14 @@ impl Queue {
     /// Whether the engine is in the middle of a packet or has posted work on Tx.
     pub fn has_work(&self) -> bool {
         let tx = self.hw(Dir::Tx);
-        !self.packet.is_empty() || tx.fetched < tx.posted
+        !self.packet.is_empty() || !self.flights.is_empty() || tx.fetched < tx.posted
+    }
+
+    /// Whether the bytes of the k-th descriptor since reset are visible: of an Rx descriptor its
+    /// own, of a Tx descriptor those of every Rx descriptor that its bytes reach.
+    pub fn is_visible(&self, dir: Dir, k: u64) -> bool {
+        let flight = || self.flights.binary_search_by(|f| f.place(dir, k)).ok();
+        k < self.hw(dir).visible || flight().is_some_and(|i| self.flights[i].is_visible(dir, k))
     }
 
     /// Whether the slot taken last is one that the engine was told of and has not retired: the
@@ -434,8 +448,10 @@ impl Queue {
 
     /// Resets one direction in hardware.
     pub fn reset(&mut self, dir: Dir) {
+        self.earlier[ix(dir)] += self.hw(dir).fetched;
         self.hw_mut(dir).reset();
         self.packet = super::device::Packet::default();
+        self.flights.clear();
         self.due = None;
         self.stalled = None;
         self.faulted = None;

@@ -33,6 +33,22 @@ pub enum Effect {
         /// What.
         program: Arc<Program>,
     },
+    /// Write a text to a file, over one that is there.
+    Write {
+        /// The file, as the user named it.
+        file: String,
+        /// What.
+        text: String,
+    },
+}
+
+impl Effect {
+    /// The file that is written.
+    pub fn file(&self) -> &str {
+        match self {
+            Effect::Save { file, .. } | Effect::Write { file, .. } => file,
+        }
+    }
 }
 
 /// One edit as it was made, and what it put away.

@@ -8,7 +8,6 @@ use crate::diag::render::place;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Form, Info};
 use crate::engine::expr::{Expr, QueueRef};
-use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
@@ -81,6 +80,9 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             format!("marker {word} word {} := {value:#010x}", at(addr))
         }
         EventKind::Store { addr, len } => format!("store {len} B to {}", at(addr)),
+        EventKind::Land { addr, len } => {
+            format!("the store of {len} B to {} reaches memory", at(addr))
+        }
         EventKind::CopyStart { m2s, s2m, .. } => format!("trigger tx {m2s} rx {s2m}"),
         EventKind::CopyStartReturn { ret, .. } => format!("trigger returns {ret}"),
         EventKind::CpuFence => "fence".to_owned(),
@@ -386,27 +388,6 @@ impl Session {
         self.machine.queues.iter().map(line).collect()
     }
 
-    /// Races of the run up to here, those that only a strict reading has included.
-    fn info_races(&self) -> Vec<String> {
-        let p = self.program();
-        let mut checker = Checker::new(p, Readings::STRICT);
-        let mut m = self.timeline.start().clone();
-        while m.n < self.machine.n && !checker.has_stopped() {
-            let Some(step) = m.step(p) else { break };
-            checker.event(&m, &step.event);
-        }
-        let found = checker.finish().diagnostics(p);
-        if found.is_empty() {
-            return vec!["every access up to here is ordered, under every reading".to_owned()];
-        }
-        let mut lines = Vec::new();
-        for d in found {
-            lines.push(format!("{}[{}] {}: {}", d.severity, d.code, place(&d.place), d.message));
-            lines.extend(d.help.map(|h| format!("  {h}")));
-        }
-        lines
-    }
-
     /// The descriptor that lies in a slot now, and what the slot is at.
     pub fn slot(&self, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, life::Life)> {
         let q = self.machine.queue(id)?;
@@ -460,6 +441,7 @@ pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diag
             format!("{} ({}): {}", c.code, c.severity, c.title),
             c.meaning.to_owned(),
             format!("How it arises: {}", c.cause),
+            format!("Example: {}", c.example()),
             format!("What to do: {}", c.fix),
         ]));
     }

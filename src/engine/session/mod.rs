@@ -13,6 +13,7 @@ mod find;
 mod look;
 mod module;
 mod moves;
+mod order;
 mod passes;
 mod stops;
 mod timeline;
@@ -32,8 +33,10 @@ pub use timeline::Timeline;
 mod tests;
 
 use super::command::{BlockLine, Command, Expect, Loc};
+use super::order::Readings;
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
+use super::schedule::Schedule;
 use crate::diag::{Diagnostic, Severity};
 use crate::udma::Dir;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +100,12 @@ pub struct Session {
     /// Engines whose abort was expected; that their batches time out follows from it.
     expected_aborts: BTreeSet<u32>,
     history: edit::History,
+    /// How the barriers are read; nothing was said about it otherwise.
+    readings: Option<Readings>,
+    /// The order that the explorer found last.
+    found: Option<Schedule>,
+    /// Races that an `expect` named, by the events of both sides.
+    expected_races: BTreeSet<(u64, u64)>,
 }
 
 impl Session {
@@ -122,6 +131,9 @@ impl Session {
             expected: BTreeSet::new(),
             expected_aborts: BTreeSet::new(),
             history: edit::History::default(),
+            readings: None,
+            found: None,
+            expected_races: BTreeSet::new(),
         }
     }
 
@@ -138,6 +150,8 @@ impl Session {
             next_display: self.next_display,
             vars: std::mem::take(&mut self.vars),
             stage: self.stage,
+            readings: self.readings,
+            found: self.found.take(),
             ..new
         };
         self.adopt_stops(stops);
@@ -298,6 +312,7 @@ impl Session {
             Command::Why(queue) => self.why(queue.as_ref(), watch),
             Command::Provenance(subject) => self.provenance(subject, watch),
             Command::Pass(what) => self.pass(what.clone()),
+            Command::Order(what) => self.order(what, watch),
             // Text that the caller makes.
             Command::List(_) if self.can_step() => Ok(Outcome::default()),
             Command::List(_) => Err(Diagnostic::new("S010", "the program has no text to list")),
@@ -325,7 +340,7 @@ impl Session {
             | Command::Skip
             | Command::Again
             | Command::Proceed
-            | Command::Lesson => Err(Diagnostic::new("S041", "there is no lesson here")
+            | Command::Lesson => Err(Diagnostic::new("S061", "there is no lesson here")
                 .help("`dmadbg learn` lists the lessons, `dmadbg learn 1` opens the first")),
             // Text that only the caller has: the command table's help, and files.
             Command::Help(_) | Command::Source(_) => Ok(Outcome::default()),
@@ -390,6 +405,7 @@ impl Session {
             }
             Expect::Ret(code) => self.expect_ret(Ret::Code(*code)),
             Expect::Bug => self.expect_ret(Ret::Bug),
+            Expect::Race(between) => self.expect_race(between.as_ref()),
             Expect::Stop(loc) => match self.machine.last {
                 Some(e) if touches(self, &self.machine, &e, loc) => ok,
                 _ => not(format!("event {} is not there", self.machine.n)),

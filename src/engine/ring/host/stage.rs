@@ -6,6 +6,7 @@ use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::{Program, QueueId, RingType};
 use crate::engine::ring::device::resolve;
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret, Role, SlotTaken};
+use crate::engine::ring::lint;
 use crate::engine::ring::machine::Machine;
 use crate::engine::ring::queue::ix;
 use crate::udma::profile::MARKER;
@@ -165,6 +166,8 @@ impl Machine {
         self.memory.write(decl.slot_addr(at), &bytes[..bytes.len() / DESC_BYTES * DESC_BYTES]);
         self.host.unfenced = true;
         self.host.polled = None;
+        let mask = lint::other_mask(&self.queues[i], dir, at);
+        mask.into_iter().for_each(|d| self.find(d));
         if self.queues[i].copied_in(dir, at, count) {
             self.overrun(i, dir, at);
         }

@@ -4,6 +4,7 @@ use super::{Counts, Frame, Host, Next};
 use crate::diag::{Diagnostic, Severity, SlotRef};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
+use crate::engine::ring::lint;
 use crate::engine::ring::machine::{Machine, Polling};
 use crate::engine::ring::queue::{SwRing, ix};
 use crate::udma::profile::{MARKER, WaitKind};
@@ -47,6 +48,9 @@ impl Machine {
             return Next::Event(kind, Frame::Init { queue, size, step: step + 1 });
         }
         if let Err(e) = answer {
+            let text = format!("init returned {}: {e}", e.errno().0);
+            self.host.explained = true;
+            self.find(Diagnostic::new("R003", text));
             return Next::End(Ret::Code(e.errno().0));
         }
         let q = &mut self.queues[i];
@@ -166,7 +170,9 @@ impl Machine {
                 Next::Again(again(if marker.is_some() { 4 } else { 6 }))
             }
             3 => {
+                let seen = marker.and_then(|_| self.never_seen(i, polled));
                 self.timed_out(p, i, counts);
+                seen.into_iter().for_each(|d| self.find(d));
                 Next::End(Ret::Code(p.profile.timeout_ret))
             }
             4 => Next::Event(self.marker_write(MarkerWord::Dst, polled, 0), again(5)),
@@ -266,6 +272,8 @@ impl Machine {
             sw.next_cdesc_idx = (sw.acked % u64::from(sw.size.max(1))) as u32;
         }
         let (after, available) = (sw.next_cdesc_idx, sw.free());
+        let moved = lint::acked_all(&self.queues[i], dir, count);
+        moved.into_iter().for_each(|d| self.find(d));
         let kind = EventKind::Ack { queue, dir, count, before, after, available };
         if u64::from(count) > outstanding {
             let text =

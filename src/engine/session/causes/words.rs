@@ -54,6 +54,9 @@ pub(super) fn event(kind: &EventKind) -> &'static str {
             "The CPU writes one word of a marker: it seeds both before a batch, and again once the marker was seen."
         }
         EventKind::Store { .. } => "The CPU stores bytes to memory.",
+        EventKind::Land { .. } => {
+            "A store that the CPU made earlier reaches memory: the order that is run in held it back (MODEL)."
+        }
         EventKind::CopyStart { .. } => {
             "The counts of a batch are handed to the doorbell call, which checks them."
         }

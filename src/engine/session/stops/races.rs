@@ -73,10 +73,10 @@ impl Known {
 impl Session {
     /// The reading of the barriers under which races are caught.
     pub(in crate::engine::session) fn race_readings(&self) -> Readings {
-        Readings::default()
+        self.readings()
     }
 
-    fn races(&self) -> MutexGuard<'_, Option<Known>> {
+    fn known(&self) -> MutexGuard<'_, Option<Known>> {
         // What another thread left there is a prefix of the truth as well.
         self.race_line.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,7 +88,7 @@ impl Session {
         f: impl FnOnce(&Known, bool) -> T,
     ) -> T {
         let readings = self.race_readings();
-        let mut line = self.races();
+        let mut line = self.known();
         if line.as_ref().is_some_and(|k| k.readings != readings) {
             *line = None;
         }

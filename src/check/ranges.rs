@@ -1,0 +1,107 @@
+//! Where descriptors point: ranges that cross a boundary they may not, that overlap their
+//! neighbour's, and lengths of 0 whose 64 KiB do.
+
+use super::view::scan;
+use super::{Check, Context, Sink};
+use crate::udma::template::Template;
+use crate::udma::{Desc, Dir, Generation};
+
+/// The range check.
+pub struct Ranges;
+
+/// Bytes that the offset of a symbolic address can reach.
+const TEMPLATE_SPAN: u64 = 1 << 36;
+
+/// Transfers up to this many bytes write words that are meant to be written again: markers,
+/// semaphores, padding.
+const WORD_BYTES: u64 = 8;
+
+impl Check for Ranges {
+    fn name(&self) -> &'static str {
+        "ranges"
+    }
+
+    fn doc(&self) -> &'static str {
+        "No range leaves the host window or a symbolic offset; neighbours do not write each other's bytes; length 0 is not meant as nothing."
+    }
+
+    fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
+        for dir in Dir::BOTH {
+            let Some((view, order)) = ctx.ring(dir) else { continue };
+            scan(view, 0, order.len, |index, desc| {
+                let data = !desc.is_zero() && (dir == Dir::Rx || !desc.is_meta());
+                if let Some(why) = crossing(desc, ctx.pair.arch).filter(|_| data) {
+                    sink.at("D073", (dir, index), || why);
+                }
+                true
+            });
+        }
+        overlaps(ctx, sink);
+    }
+}
+
+/// Which boundary the range of a data descriptor crosses, in words.
+fn crossing(desc: Desc, arch: Generation) -> Option<String> {
+    let len = desc.length();
+    let range = format_args!("{len} bytes from {:#x}", desc.ptr);
+    if let Some(t) = Template::parse(desc.ptr) {
+        return (t.offset + len > TEMPLATE_SPAN)
+            .then(|| format!("{range}: they leave the 36 bits of a symbolic address's offset"));
+    }
+    // Without bit 61 no address is so high that it could go beyond 64 bits.
+    let last = desc.ptr.saturating_add(len - 1);
+    let window = arch.host_base().trailing_zeros();
+    match (arch.is_host(desc.ptr), arch.is_host(last)) {
+        (false, true) => Some(format!("{range}: they run into the host window (bit {window})")),
+        (true, false) => Some(format!("{range}: they run out of the host window (bit {window})")),
+        _ => None,
+    }
+}
+
+/// Whether two ranges share bytes without beginning at the same one.
+fn overlap(a: Desc, b: Desc) -> bool {
+    let end = |d: Desc| d.ptr.saturating_add(d.length());
+    a.ptr != b.ptr && a.ptr < end(b) && b.ptr < end(a)
+}
+
+/// Destinations of neighbours in time. What is written whole again, and single words, is meant
+/// so.
+fn overlaps(ctx: &Context<'_>, sink: &mut Sink<'_>) {
+    let Some(slots) = ctx.slots(Dir::Rx) else { return };
+    let mut before: Option<(u64, Desc)> = None;
+    for (index, desc) in slots {
+        let words = |d: Desc| d.length() <= WORD_BYTES;
+        if let Some((prev, p)) = before.replace((index, desc))
+            && !words(p)
+            && !words(desc)
+            && Template::parse(p.ptr).is_none()
+            && Template::parse(desc.ptr).is_none()
+            && overlap(p, desc)
+        {
+            let zero = |d: Desc| d.length() == u64::from(u16::MAX) + 1;
+            // Where the length field is 0 and the other is a smaller piece, 0 is the odd one.
+            match (zero(p), zero(desc)) {
+                (true, false) => sink.at("D074", (Dir::Rx, prev), || zero_words(p, index, desc)),
+                (false, true) => sink.at("D074", (Dir::Rx, index), || zero_words(desc, prev, p)),
+                _ => sink.at("D027", (Dir::Rx, index), || {
+                    let (len, at) = (desc.length(), desc.ptr);
+                    format!(
+                        "{len} bytes to {at:#x} overlap the {} bytes to {:#x} of rx[{prev}]",
+                        p.length(),
+                        p.ptr
+                    )
+                }),
+            }
+        }
+    }
+}
+
+fn zero_words(d: Desc, index: u64, other: Desc) -> String {
+    format!(
+        "length 0 moves 65536 bytes to {:#x}, over the {} bytes to {:#x} of rx[{index}]: \
+         was nothing meant?",
+        d.ptr,
+        other.length(),
+        other.ptr
+    )
+}
