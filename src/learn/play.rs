@@ -1,7 +1,7 @@
 //! A lesson under way: which task, what was tried, what was said. It stands around a session
 //! and never inside it; what it does to a session is to put a new one in its place.
 
-use super::judge::{execute, holds, run_lines};
+use super::judge::{Budget, execute, holds, run_lines};
 use super::model::{Goal, Lesson, Line, ProgramRef, State, Task, WrongWay};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
@@ -223,7 +223,7 @@ impl Play {
             return Err(Diagnostic::new("S061", "the lesson has no such task"));
         };
         let mut session = Session::new(program.clone());
-        run_lines(&mut session, &task.before)?;
+        run_lines(&mut session, &task.before, &mut Budget::FULL)?;
         Ok(session)
     }
 
@@ -234,12 +234,13 @@ impl Play {
         if self.is_solved() {
             return false;
         }
-        if holds(session, state).is_ok() {
+        let mut budget = Budget::FULL;
+        if holds(session, state, &mut budget).is_ok() {
             self.solve();
             return true;
         }
         let wrong = task.wrong.iter().find(|w| match &w.way {
-            WrongWay::State(state) => holds(session, state).is_ok(),
+            WrongWay::State(state) => holds(session, state, &mut budget).is_ok(),
             _ => false,
         });
         // What was wrong before may be mended now; a hint stays in sight.
@@ -323,8 +324,14 @@ impl Play {
                 *session = self.begin()?;
             }
             None => {
-                let text = "Every task of this lesson is solved. `quit` leaves; \
-                            `dmadbg learn` lists the lessons.";
+                let next = super::bundled::find(&self.lesson().name)
+                    .map(|i| i + 2)
+                    .filter(|n| *n <= super::bundled::count());
+                let on = match next {
+                    Some(n) => format!("`dmadbg learn {n}` goes on"),
+                    None => "`dmadbg learn` lists the lessons".to_owned(),
+                };
+                let text = format!("Every task of this lesson is solved. `quit` leaves; {on}.");
                 self.told = Some(Told::new(ToldKind::Note, text));
             }
         }
@@ -414,14 +421,14 @@ impl Play {
     pub(super) fn reference(&self, expr: &Expr) -> Result<u64, Diagnostic> {
         let mut session = self.begin()?;
         if let Some(Task { goal: Goal::Value { then, .. }, .. }) = self.task() {
-            run_lines(&mut session, then)?;
+            run_lines(&mut session, then, &mut Budget::FULL)?;
         }
         session.value(expr)
     }
 
     /// Whether the session is in the state that the task asks for, and why not.
     pub(super) fn judge(&self, session: &Session, state: &State) -> Result<(), Diagnostic> {
-        holds(session, state)
+        holds(session, state, &mut Budget::FULL)
     }
 
     /// Runs commands of the lesson on a session; after each the task is looked at.
@@ -430,12 +437,13 @@ impl Play {
         session: &mut Session,
         lines: &[Line],
     ) -> Result<(), Diagnostic> {
+        let mut budget = Budget::FULL;
         for line in lines {
             let placed = |mut d: Diagnostic| {
                 d.place = line.place.clone();
                 d
             };
-            execute(session, &line.command).map_err(placed)?;
+            execute(session, &line.command, &mut budget).map_err(placed)?;
             self.look(session);
         }
         Ok(())

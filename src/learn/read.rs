@@ -264,7 +264,7 @@ impl<'t> Reader<'t> {
                 None
             }
         };
-        State { check: self.lines(table, "check"), races }
+        State { check: self.checks(table), races }
     }
 
     fn wrong_answer(&mut self, span: Range<usize>, table: &Table<'_>, goal: &Goal) -> Wrong {
@@ -427,6 +427,18 @@ impl<'t> Reader<'t> {
         all.into_iter().filter_map(|(span, s)| self.line(span, s)).collect()
     }
 
+    /// Commands that are run again and again to see whether a task is solved.
+    fn checks(&mut self, table: &Table<'_>) -> Vec<Line> {
+        let mut all = self.lines(table, "check");
+        for line in all.iter().filter(|l| !judges(&l.command)) {
+            let d =
+                Diagnostic::new("S060", "a check does nothing by looking").at(line.place.clone());
+            self.report.push(d.help("a check moves, changes and asserts"));
+        }
+        all.retain(|l| judges(&l.command));
+        all
+    }
+
     fn line(&mut self, span: Range<usize>, text: &str) -> Option<Line> {
         let whole = self.place(span.clone());
         match parse_command(text) {
@@ -574,6 +586,29 @@ fn may_use(command: &Command) -> bool {
         Command::Order(Order::Replay(file)) => file.is_none(),
         command => is_harmless(command),
     }
+}
+
+/// Whether a command belongs into a check: it moves, changes or asserts, and costs no more than
+/// the events that it runs through.
+fn judges(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Step { .. }
+            | Command::Next { .. }
+            | Command::Continue { .. }
+            | Command::Until { .. }
+            | Command::Finish { .. }
+            | Command::Doorbell { .. }
+            | Command::Goto(_)
+            | Command::Restart
+            | Command::SetVar(..)
+            | Command::Set { .. }
+            | Command::Inject { .. }
+            | Command::Undo
+            | Command::Redo
+            | Command::Assert { .. }
+            | Command::Expect(_)
+    )
 }
 
 fn is_harmless(command: &Command) -> bool {

@@ -1,6 +1,7 @@
 //! Trying a lesson: every solution solves, every wrong answer is met by its hint, nothing is
 //! solved or called wrong by doing nothing.
 
+use super::judge::{Budget, run_lines};
 use super::model::{Goal, Task, Wrong, WrongWay};
 use super::play::{Play, Ready, ToldKind};
 use crate::diag::{Diagnostic, Place, Report};
@@ -45,11 +46,15 @@ fn fault(place: &Place, text: String) -> Diagnostic {
 }
 
 /// Says of which task a command of it is that fails.
-fn of_task(i: usize, what: &str) -> impl Fn(Diagnostic) -> Diagnostic {
-    let what = what.to_owned();
+fn of_task(i: usize, at: &Place, what: &str) -> impl Fn(Diagnostic) -> Diagnostic {
+    let (what, at) = (what.to_owned(), at.clone());
     move |d| {
         let text = format!("task {}: {what}: {}[{}]: {}", i + 1, d.severity, d.code, d.message);
-        let out = Diagnostic::new("S063", text).at(d.place);
+        let out = Diagnostic::new("S063", text).at(if d.place.line.is_some() {
+            d.place
+        } else {
+            at.clone()
+        });
         match d.help {
             Some(help) => out.help(help),
             None => out,
@@ -60,7 +65,7 @@ fn of_task(i: usize, what: &str) -> impl Fn(Diagnostic) -> Diagnostic {
 fn task_holds(start: &Play, i: usize, task: &Task) -> Result<(), Diagnostic> {
     let n = i + 1;
     let mut play = start.clone();
-    let mut session = start.begin().map_err(of_task(i, "it does not begin"))?;
+    let mut session = start.begin().map_err(of_task(i, &task.place, "it does not begin"))?;
     if play.look(&session) {
         return Err(fault(&task.place, format!("task {n} is solved by doing nothing")));
     }
@@ -70,7 +75,7 @@ fn task_holds(start: &Play, i: usize, task: &Task) -> Result<(), Diagnostic> {
     match &task.goal {
         Goal::State(state) => {
             let end = "its solution does not run";
-            play.perform(&mut session, &task.solution).map_err(of_task(i, end))?;
+            play.perform(&mut session, &task.solution).map_err(of_task(i, &task.place, end))?;
             if !play.is_solved() {
                 let why = play.judge(&session, state).err();
                 let why = why.map(|d| format!(": {}", d.message)).unwrap_or_default();
@@ -79,9 +84,10 @@ fn task_holds(start: &Play, i: usize, task: &Task) -> Result<(), Diagnostic> {
             }
         }
         Goal::Value { expr, .. } => {
-            let value = play.reference(expr).map_err(of_task(i, "its answer has no value"))?;
+            let value =
+                play.reference(expr).map_err(of_task(i, &task.place, "its answer has no value"))?;
             let set = Command::SetVar("answer".to_owned(), Expr::Num(value));
-            session.execute(&set).map_err(of_task(i, "its answer cannot be kept"))?;
+            session.execute(&set).map_err(of_task(i, &task.place, "its answer cannot be kept"))?;
             right(&mut play, i, task, &value.to_string())?;
         }
         Goal::Choice { right: r, .. } => right(&mut play, i, task, &r.to_string())?,
@@ -93,15 +99,18 @@ fn task_holds(start: &Play, i: usize, task: &Task) -> Result<(), Diagnostic> {
     }
     let mut copy = session.clone();
     for line in &task.proof {
-        super::judge::run_lines(&mut copy, std::slice::from_ref(line))
-            .map_err(of_task(i, "its proof fails"))?;
+        run_lines(&mut copy, std::slice::from_ref(line), &mut Budget::FULL).map_err(of_task(
+            i,
+            &task.place,
+            "its proof fails",
+        ))?;
     }
     Ok(())
 }
 
 /// Answers as the lesson says is right.
 fn right(play: &mut Play, i: usize, task: &Task, text: &str) -> Result<(), Diagnostic> {
-    answer(play, text).map_err(of_task(i, "its answer is refused"))?;
+    answer(play, text).map_err(of_task(i, &task.place, "its answer is refused"))?;
     if play.is_solved() {
         return Ok(());
     }
@@ -117,18 +126,23 @@ fn answer(play: &mut Play, text: &str) -> Result<(), Diagnostic> {
 fn wrong_holds(start: &Play, i: usize, task: &Task, wrong: &Wrong) -> Result<(), Diagnostic> {
     let mut play = start.clone();
     let n = i + 1;
-    let refused = of_task(i, "a wrong answer is refused");
+    let refused = of_task(i, &wrong.place, "a wrong answer is refused");
     match &wrong.way {
         WrongWay::Value(expr) => {
-            let value = play.reference(expr).map_err(of_task(i, "a wrong answer has no value"))?;
+            let value = play.reference(expr).map_err(of_task(
+                i,
+                &wrong.place,
+                "a wrong answer has no value",
+            ))?;
             answer(&mut play, &value.to_string()).map_err(refused)?;
         }
         WrongWay::Choice(c) => answer(&mut play, &c.to_string()).map_err(refused)?,
         WrongWay::Word(w) => answer(&mut play, w).map_err(refused)?,
         WrongWay::State(_) => {
-            let mut session = play.begin().map_err(of_task(i, "it does not begin"))?;
+            let mut session =
+                play.begin().map_err(of_task(i, &wrong.place, "it does not begin"))?;
             let end = "the lines of a wrong answer do not run";
-            play.perform(&mut session, &wrong.lines).map_err(of_task(i, end))?;
+            play.perform(&mut session, &wrong.lines).map_err(of_task(i, &wrong.place, end))?;
         }
     }
     if play.is_solved() {

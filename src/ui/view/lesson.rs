@@ -46,7 +46,11 @@ fn title(model: &Model, play: &Play, width: usize) -> Row {
     let (across, _) = t.lines();
     let n = play.states().len();
     let mut row = Row::text(across.to_string(), t.border());
-    let how = format!(" {} ", printable(play.how()));
+    let how = match (play.is_done(), play.is_solved()) {
+        (true, _) => " every task is solved ",
+        (_, true) => " solved: T goes on ",
+        _ => &format!(" {} ", play.how()),
+    };
     let name = printable(&play.lesson().title);
     let task = format!(" task {} of {n} ", play.at() + 1);
     let room = width.saturating_sub(task.len() + n.min(MARKS) + how.len() + 5);
@@ -64,7 +68,8 @@ fn title(model: &Model, play: &Play, width: usize) -> Row {
     }
     let rest = width.saturating_sub(row.width() + how.len() + 1);
     row.push(format!(" {}", across.to_string().repeat(rest)), t.border());
-    row.push(how, t.dim());
+    let style = if play.is_solved() { t.accent() } else { t.dim() };
+    row.push(how, style);
     row
 }
 
