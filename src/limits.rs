@@ -213,3 +213,41 @@ pub const MAX_PROGRESS_BYTES: u64 = 1 << 20;
 
 /// Columns, and rows, of a picture of the screen.
 pub const MAX_PICTURE_SIDE: u16 = 500;
+/// Differences of two inputs that are told one by one, and descriptors of either side that are
+/// kept to find what moved; the rest is counted.
+pub const MAX_DIFF_ENTRIES: usize = 1 << 16;
+/// Descriptors of two rings that are aligned at a time; one that is further away is not found.
+pub const DIFF_WINDOW: usize = 1 << 17;
+/// Looks at elements that aligning two sequences takes before it compares place by place.
+pub const MAX_DIFF_WORK: u64 = 1 << 28;
+/// Events of each side after which a comparison stops running it.
+pub const MAX_DIFF_EVENTS: u64 = 1 << 23;
+/// Descriptors that are noted of each run as they are staged.
+pub const MAX_DIFF_DESCS: usize = 1 << 22;
+/// Bytes of the two memories that are compared one by one; what has a common source costs
+/// nothing.
+pub const MAX_DIFF_BYTES: u64 = 1 << 31;
+/// Descriptors of one ring that a trace shows in flight side by side.
+pub const MAX_TRACE_LANES: u32 = 1024;
+/// Doorbells, and words made visible, that a trace remembers for an arrow that may come.
+pub const MAX_TRACE_FLOWS: usize = 1 << 16;
+/// Events that the commands of a file test may pass, forwards and backwards, in all.
+pub const MAX_TEST_EVENTS: u64 = 1 << 22;
+/// `test:` lines of one file.
+pub const MAX_TEST_RUNS: usize = 64;
+/// Findings of one line, and of a header, that a file test may tell.
+pub const MAX_TEST_EXPECTATIONS: usize = 256;
+/// Bytes at the front of a file in which the header of a file test stands.
+pub const MAX_TEST_HEADER_BYTES: u64 = 64 << 10;
+/// Bytes of a file that is a test, or that a test reads.
+pub const MAX_TEST_BYTES: u64 = 64 << 20;
+/// Bytes that a file test, or a run that is watched, may print.
+pub const MAX_CAUGHT_BYTES: usize = 16 << 20;
+/// Files that one `dmadbg test` looks at.
+pub const MAX_TEST_FILES: usize = 100_000;
+/// Nesting of directories that it goes down.
+pub const MAX_TEST_DEPTH: usize = 64;
+/// Tests that it runs side by side.
+pub const MAX_TEST_JOBS: u64 = 256;
+/// Lines of a difference that are shown.
+pub const MAX_DIFFERENCE_LINES: usize = 200;

@@ -64,6 +64,6 @@ fn a_file_that_cannot_be_read_is_told_of() {
     for file in [bad.to_str().unwrap(), "/nowhere/at/all.toml", dir.path().to_str().unwrap()] {
         let out = config(dir.path(), &[file]);
         assert_eq!(out.status.code(), Some(2), "{file}");
-        assert!(String::from_utf8(out.stderr).unwrap().contains("S030"), "{file}");
+        assert!(String::from_utf8(out.stderr).unwrap().contains("S029"), "{file}");
     }
 }

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms from the bottom to the top. A room may use itself and the rooms before it.
-const ROOMS: &[&str] =
-    &["limits", "udma", "diag", "bir", "engine", "check", "load", "script", "learn", "ui", "cli"];
+const ROOMS: &[&str] = &[
+    "limits", "udma", "diag", "bir", "engine", "check", "load", "script", "watch", "learn", "ui",
+    "cli",
+];
 
 /// Rooms that a room must not use although they are below it.
 const FORBIDDEN: &[(&str, &str)] = &[("load", "check"), ("script", "load"), ("script", "check")];

@@ -185,7 +185,7 @@ fn commands_that_lead_from_stop_to_stop_for_ever_are_given_up() {
 fn a_name_that_does_not_exist_is_pointed_at_with_the_nearest() {
     for (program, line, column, near) in [
         ("lowered-loop.bir", "break dma_blok_0 if 1", 7, "did you mean `dma_block_0`?"),
-        ("lowered-loop.bir", "break %I-11 once", 8, "did you mean `I-1`?"),
+        ("lowered-loop.bir", "break %I-11 once", 7, "did you mean `I-1`?"),
         ("lowered-loop.bir", "watch z if $nothing", 12, "variables: none"),
         ("lowered-loop.bir", "watch \"zz\"", 8, "did you mean `z`?"),
         ("lowered-loop.bir", "break line 1", 7, "the nearest lines with one: 18, 20, 26"),

@@ -92,7 +92,7 @@ fn saving_is_asked_of_whoever_shows_the_screen() {
     let mut m = model(one_copy(), "x", (120, 36));
     keys(&mut m, ":set tx[0].dmb = 1<Enter>:save no-such-folder/a.dma<Enter>");
     let effect = m.asked.pop().unwrap();
-    let d = dmadbg::load::save::carry_out(&effect).unwrap_err();
+    let d = dmadbg::load::save::carry_out(&mut m.session, "x", &effect).unwrap_err();
     assert_eq!(d.code, "D007");
     assert!(m.line.is_none());
 }
@@ -166,7 +166,9 @@ fn values_and_the_commands_of_a_stop_are_shown_at_it() {
     keys(&mut m, "g:commands 1 print marker; print event<Enter>c");
     assert!(styled(&draw(&m)).contains("event = "), "over the screen");
     keys(&mut m, "<Esc>g:commands 1 print tx[64].dmb<Enter>c");
-    assert!(said(&m).contains("`print tx[64].dmb`"), "{}", said(&m));
+    let screen = text(&draw(&m));
+    assert!(screen.contains("error[S005]: `print tx[64].dmb`: `tx[64]` is not in"), "{screen}");
+    assert!(screen.contains("breakpoint 1, marker"), "what came before it is not lost: {screen}");
     assert_eq!(m.session.stops()[0].hits, 5);
 }
 

@@ -331,7 +331,7 @@ fn settings_hold_on_the_screen_and_wrong_ones_keep_it_shut() {
     t.end();
     std::fs::write(&file, "glyphs = \"asci\"\n").unwrap();
     let mut t = Terminal::start(160, 45, &env, ARGS);
-    t.wait_for("S030");
+    t.wait_for("S029");
     let begun = Instant::now();
     let status = loop {
         if let Some(s) = t.child.try_wait().unwrap() {
@@ -388,4 +388,48 @@ fn a_lesson_is_taken_and_its_progress_kept() {
     t.signal("-TERM");
     t.end();
     assert!(std::fs::read_to_string(&file).unwrap().contains("lesson pair 1 2 3\n"));
+}
+
+#[test]
+fn what_is_done_is_recorded_as_it_is_done_and_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("r.dbg");
+    let name = record.to_str().unwrap();
+    let read = || std::fs::read_to_string(&record).unwrap_or_default();
+    let args = ["sample-programs/wrap.dma", "--record", name, "-e", "mark begin", "--no-init"];
+    let mut t = Terminal::start(160, 45, &[], &args);
+    t.wait_for("event 0 of ");
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    t.keys("s");
+    t.wait_for("retire tx[0] rx[0]");
+    let here = t.position();
+    let lines = "mark begin\ndoorbell\nstep\n";
+    t.wait("the record", || read().ends_with(lines));
+    assert!(read().starts_with("dbg 1\n# Recorded on the screen of sample-programs/wrap.dma.\n"));
+    // Nothing is lost where the program is killed.
+    t.signal("-KILL");
+    assert!(read().ends_with(lines));
+
+    let out = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+        .args(["run", "sample-programs/wrap.dma", "--no-init", "--script", name])
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(0));
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(said.contains(&format!("event {here},")), "{said}");
+
+    // On the screen, with a script after it that fails.
+    let args = ["sample-programs/wrap.dma", "--no-init", "--script", name, "-e", "goto nowhere"];
+    let mut t = Terminal::start(160, 45, &[], &args);
+    t.wait_for("no mark `nowhere`");
+    assert_eq!(t.position(), here);
+    t.keys("q");
+    assert!(t.end().success());
+
+    // A record that is there is not written over.
+    let args = ["sample-programs/wrap.dma", "--record", name];
+    let t = Terminal::start(160, 45, &[], &args);
+    t.wait_for("is there already");
+    assert!(read().ends_with(lines));
 }

@@ -2,8 +2,10 @@
 //!
 //! The contract (verbs, exit statuses, defaults) is in `docs/cli.md`.
 
+use super::given::Commands;
 use crate::diag::Diagnostic;
 use crate::diag::policy::{self, Policy, Verdict};
+use crate::engine::command::ExportForm;
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::engine::order::Readings;
@@ -12,7 +14,7 @@ use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How the value of `--reading` is shown.
 const READING: &str = "dmb=full|entry,sow=through|self";
@@ -46,9 +48,12 @@ pub struct OpenArgs {
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
-    /// Commands to execute first.
+    /// What to execute first.
+    #[command(flatten)]
+    pub commands: Commands,
+    /// Write each command that is executed on the screen into a new script.
     #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
@@ -76,12 +81,20 @@ pub enum Cmd {
     Lower(LowerArgs),
     /// Run a program and a script of commands without the screen.
     Run(RunArgs),
+    /// Run a program and a script again whenever one of them changes, and say what changed.
+    Watch(WatchArgs),
+    /// Run the tests that are written in .bir, .dma, .dbg and .hex files.
+    Test(TestArgs),
     /// Make modules out of a number, for trying things on.
     Gen(GenArgs),
     /// Print modules in their canonical form, or turn text into JSON and back.
     Fmt(FmtArgs),
     /// Make a module that goes wrong as small as it can be.
     Shrink(ShrinkArgs),
+    /// Tell how two inputs differ, and whether the outcome does.
+    Diff(DiffArgs),
+    /// Write a run's events or an input's descriptors for other programs.
+    Export(ExportArgs),
     /// Explain a diagnostic code, a word, or an engine fault.
     Explain(ExplainArgs),
     /// Draw the screen to a file, without a terminal.
@@ -174,6 +187,19 @@ pub struct RingOpts {
     /// Only slots A up to, not including, B.
     #[arg(long, value_name = "A:B", value_parser = window)]
     pub slots: Option<(u64, u64)>,
+    /// What a single input is called, in place of its path; no option says it.
+    #[arg(skip)]
+    pub name: Option<String>,
+    /// Events that all commands, or a run to the end, may pass; no option says it.
+    #[arg(skip)]
+    pub max_events: Option<u64>,
+}
+
+impl RingOpts {
+    /// What a single input is called.
+    pub fn name_of(&self, path: &Path) -> String {
+        self.name.clone().unwrap_or_else(|| path.to_string_lossy().into_owned())
+    }
 }
 
 /// How a module is lowered, and what its memory holds at the start.
@@ -250,6 +276,9 @@ pub struct LowerArgs {
     /// Name the first stage, and the first instruction in it, that changes the outcome.
     #[arg(long)]
     pub bisect: bool,
+    /// Leave the time that each stage took out, so that the same module prints the same.
+    #[arg(long)]
+    pub no_times: bool,
     /// Write the result: the module as text or JSON, or its rings as a program image.
     #[arg(long, value_enum, value_name = "FORM")]
     pub emit: Option<Emit>,
@@ -421,9 +450,9 @@ pub struct RunArgs {
     /// What to run.
     #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
     pub files: Vec<PathBuf>,
-    /// Commands to execute; without one the program runs to its end.
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
+    /// What to execute; without anything the program runs to its end.
+    #[command(flatten)]
+    pub commands: Commands,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,
@@ -450,6 +479,135 @@ pub struct RunArgs {
     pub out: OutOpts,
 }
 
+/// `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// What to read.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// What to write: events (JSON lines), events-csv, perfetto (a trace), descriptors (CSV),
+    /// parquet (descriptors; only in a build with that feature).
+    #[arg(long = "as", value_name = "FORM", default_value = "events")]
+    pub form: Form,
+    /// What is the time of a trace [default: virtual where the engine has a speed, else events].
+    #[arg(long, value_enum, value_name = "AXIS")]
+    pub time: Option<ExportTime>,
+    /// Where to write; standard output when absent or `-`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How findings look; what is written has its own form.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// A form of export by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form(pub ExportForm);
+
+impl std::str::FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Form, String> {
+        let found = ExportForm::ALL.into_iter().find(|f| f.name() == text);
+        let names = ExportForm::ALL.map(ExportForm::name).join(", ");
+        found.map(Form).ok_or_else(|| format!("one of {names}"))
+    }
+}
+
+/// The time axis of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTime {
+    /// The number of the event, a microsecond each.
+    Events,
+    /// Virtual time.
+    Virtual,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The left input, of any kind.
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The right input.
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// The stage at which two modules are compared: loaded, peel, unroll, split, check,
+    /// lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+    /// How modules are lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `watch`.
+#[derive(Debug, Clone, Args)]
+pub struct WatchArgs {
+    /// What to run.
+    #[arg(value_name = "FILE", required_unless_present_any = ["tx", "rx"])]
+    pub files: Vec<PathBuf>,
+    /// What to execute; without anything the program runs to its end.
+    #[command(flatten)]
+    pub commands: Commands,
+    /// Do not read the init file.
+    #[arg(long)]
+    pub no_init: bool,
+    /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
+    /// What is accepted, and what counts as an error.
+    #[command(flatten)]
+    pub lints: LintOpts,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Files, and directories in which every file with a test is run.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Write what came in place of what was expected.
+    #[arg(long)]
+    pub bless: bool,
+    /// Only files whose path has this text in it.
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// How many run side by side [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=crate::limits::MAX_TEST_JOBS))]
+    pub jobs: Option<u64>,
+    /// Write the results as JUnit XML, too.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
 /// `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
@@ -470,9 +628,9 @@ pub struct RenderArgs {
     /// Columns and rows of the screen.
     #[arg(long, value_name = "WxH", default_value = "160x45", value_parser = size)]
     pub size: (u16, u16),
-    /// Commands to execute first, as on the screen's command line.
-    #[arg(long, value_name = "FILE")]
-    pub script: Option<PathBuf>,
+    /// What to execute first, as on the screen's command line.
+    #[command(flatten)]
+    pub commands: Commands,
     /// Keys to press then: characters, and names in angle brackets, such as `dd<Tab>`.
     #[arg(long, value_name = "KEYS", value_parser = keys)]
     pub keys: Option<Keys>,

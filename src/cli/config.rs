@@ -30,7 +30,7 @@ pub fn load(skip: bool) -> Result<Config, Report> {
 
 fn read(file: &Path) -> Result<Config, Report> {
     let name = file.to_string_lossy();
-    let wrong = |text: String| Report::from(Diagnostic::new("S030", text).in_file(&name));
+    let wrong = |text: String| Report::from(Diagnostic::new("S029", text).in_file(&name));
     let source = crate::load::source::open(file).map_err(|d| wrong(d.message))?;
     if source.blob.len() as u64 > MAX_CONFIG_BYTES {
         return Err(wrong(format!("the file is larger than {MAX_CONFIG_BYTES} bytes")));

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The program of the inputs, its notes told.
-fn program(args: &ConvertArgs, out: &mut Out<'_>) -> Result<Arc<Program>, Failure> {
+pub(super) fn program(args: &ConvertArgs, out: &mut Out<'_>) -> Result<Arc<Program>, Failure> {
     let loaded = load(&args.files, &args.rings, &ModuleOptions::default(), Depth::Program)?;
     let mut report = loaded.report;
     let Some(program) = loaded.program else {

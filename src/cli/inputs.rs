@@ -133,6 +133,7 @@ pub enum Depth {
 /// What the command line says about inputs, for the loaders.
 pub fn load_options(opts: &RingOpts, module: &ModuleOptions, depth: Depth) -> LoadOptions {
     LoadOptions {
+        name: opts.name.clone(),
         ring: opts.ring,
         tx: opts.tx.clone(),
         rx: opts.rx.clone(),
@@ -209,7 +210,12 @@ pub fn open(
     // A module's own check runs it.
     let proved = depth == Depth::Run && loaded.module.is_some();
     let runs = (depth == Depth::Run || !raw) && !proved;
-    let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |_, _| true).machine);
+    let most = opts.max_events.unwrap_or(u64::MAX);
+    let end = loaded.program.as_deref().filter(|_| runs).map(|p| run(p, |m, _| m.n < most).machine);
+    if end.as_ref().is_some_and(|end| end.n >= most) {
+        let why = format!("given up after {most} events: the run goes on");
+        return Err(Diagnostic::new("S030", why).in_file(&loaded.name).into());
+    }
     let sets: Vec<RingSet> = match (&loaded.program, &end) {
         (Some(p), Some(end)) if !raw => {
             p.queues.iter().filter_map(|q| of_queue(q.id, end)).collect()

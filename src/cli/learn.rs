@@ -4,9 +4,9 @@
 use super::args::LearnArgs;
 use super::out::{Failure, Out, Status, Style};
 use super::texts::WithTexts;
-use super::{config, run, state};
+use super::{config, scripts, state};
 use crate::diag::render::printable;
-use crate::diag::{Diagnostic, Policy, Report};
+use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
 use crate::learn::{
@@ -15,7 +15,7 @@ use crate::learn::{
 };
 use crate::limits::MAX_LESSON_BYTES;
 use crate::script::runner::{self, End, Reply, Target};
-use crate::ui::{self, Options, ScreenError, Title};
+use crate::ui::{self, Opening, Options, ScreenError, Title};
 use serde_json::json;
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn from_file(path: &Path) -> Result<Lesson, Report> {
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     // Its progress must not be taken for that of a lesson of ours, and a name has no blanks.
     let name = format!("file:{}", stem.replace(|c: char| c.is_whitespace() || c.is_control(), "_"));
-    let text = run::read(path)?;
+    let text = scripts::read(path)?;
     read(&name, &path.to_string_lossy(), &text)
 }
 
@@ -189,7 +189,8 @@ impl Target for Pupil {
             let lines = self.play.command(command, &mut self.session)?;
             reply = Reply { lines, ..Reply::default() };
         } else {
-            reply = WithTexts(&mut self.session).run(command)?;
+            let file = &self.play.lesson().file;
+            reply = WithTexts { session: &mut self.session, file, writes: true }.run(command)?;
             if reply.quit {
                 return Ok(reply);
             }
@@ -210,7 +211,7 @@ impl Target for Pupil {
 
 /// Takes a lesson with a script of answers.
 fn check(ready: &Ready, answers: &Path, out: &mut Out<'_>) -> Result<Status, Failure> {
-    let lines = run::script_lines(answers, &mut Policy::default())?;
+    let lines = scripts::lines(answers)?;
     let play = Play::new(ready.clone(), &[]);
     let session = play.begin().map_err(Report::from)?;
     let mut pupil = Pupil { play, session };
@@ -289,7 +290,7 @@ fn take(which: &str, args: &LearnArgs, out: &mut Out<'_>) -> Result<Status, Fail
             state::keep_lesson(&name, solved);
         }
     };
-    match ui::run(session, title, options, keep) {
+    match ui::run(session, title, options, Opening::default(), keep) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),

@@ -81,7 +81,7 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let m = loaded.0;
     if m.is_wrong() {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
-        out.findings(&report.in_file(&args.file.to_string_lossy()))?;
+        out.findings(&report.in_file(&args.rings.name_of(&args.file)))?;
         return Ok(Status::Wrong);
     }
     let prove = args.verify || args.bisect;
@@ -160,7 +160,7 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
                 out.line("")?;
             }
         }
-        table(&rows, &args.file.to_string_lossy(), out)?;
+        table(&rows, args, out)?;
         if args.bisect && !out.json() {
             out.line(&bisected(&rows, &m))?;
         }
@@ -221,9 +221,9 @@ fn bisected(rows: &[Row], m: &LoadedModule) -> String {
     format!("bisect: first wrong stage {}, first wrong instruction {what}", row.stage)
 }
 
-fn table(rows: &[Row], file: &str, out: &mut Out<'_>) -> std::io::Result<()> {
+fn table(rows: &[Row], args: &LowerArgs, out: &mut Out<'_>) -> std::io::Result<()> {
     if out.json() {
-        out.schema("lower", &json!({ "file": file }))?;
+        out.schema("lower", &json!({ "file": args.rings.name_of(&args.file) }))?;
         for r in rows {
             let s = &r.stats;
             out.value(&json!({
@@ -232,7 +232,7 @@ fn table(rows: &[Row], file: &str, out: &mut Out<'_>) -> std::io::Result<()> {
                 "udma_descriptors": r.ring.map(|u| u.0), "ring_bytes": r.ring.map(|u| u.1),
                 "verified": r.verdict.as_ref().map(Verdict::is_good),
                 "verdict": r.verdict.as_ref().map(Verdict::words),
-                "micros": r.micros as u64,
+                "micros": (!args.no_times).then_some(r.micros as u64),
             }))?;
         }
         return Ok(());
@@ -258,7 +258,7 @@ fn table(rows: &[Row], file: &str, out: &mut Out<'_>) -> std::io::Result<()> {
             s.descriptors,
             dash(r.ring.map(|u| u.0)),
             dash(r.ring.map(|u| u.1)),
-            r.micros,
+            dash(u64::try_from(r.micros).ok().filter(|_| !args.no_times)),
             crate::diag::render::printable(&verdict),
         ))?;
     }

@@ -4,14 +4,19 @@
 //! comes back as a [`Failure`] and is printed here, once.
 
 pub mod args;
+pub mod caught;
 pub mod check;
 pub mod config;
 pub mod convert;
 pub mod decode;
+pub mod diff;
+mod difference;
 pub mod encode;
 pub mod explain;
+pub mod export;
 pub mod fmt;
 pub mod r#gen;
+pub mod given;
 pub mod info;
 pub mod inputs;
 pub mod learn;
@@ -22,22 +27,28 @@ pub mod provenance;
 pub mod render;
 pub use crate::udma::rows;
 pub mod run;
+pub mod scripts;
 pub mod shell;
 pub mod shrink;
 mod state;
+pub mod test;
 mod texts;
+pub mod watch;
 pub mod words;
 
 pub use args::Cli;
 pub use out::{Failure, Status};
 
-use crate::diag::{Policy, Report};
+use crate::diag::{Diagnostic, Report};
+use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::script::runner::{self, End};
-use crate::ui::{self, Options, ScreenError, Title};
+use crate::script::print;
+use crate::script::runner::{self, End, Line};
+use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
 use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
 use inputs::Depth;
 use out::Out;
+use scripts::Scripts;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +75,7 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
     let mut out = Out::new(stdout, stderr, &opts);
     let ended = match &cli.command {
         Some(command) => dispatch(command, stdin, &mut out),
-        None => open_screen(&cli.open),
+        None => open_screen(&cli.open, &mut out),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),
@@ -92,9 +103,13 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Info(a) | Cmd::Check(a)) => a.out.clone(),
         Some(Cmd::Lower(a)) => a.out.clone(),
         Some(Cmd::Run(a)) => a.out.clone(),
+        Some(Cmd::Test(a)) => a.out.clone(),
+        Some(Cmd::Watch(a)) => a.out.clone(),
         Some(Cmd::Gen(a)) => a.out.clone(),
         Some(Cmd::Fmt(a)) => a.out.clone(),
         Some(Cmd::Shrink(a)) => a.out.clone(),
+        Some(Cmd::Diff(a)) => a.out.clone(),
+        Some(Cmd::Export(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Learn(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
@@ -127,9 +142,13 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         }
         Cmd::Lower(a) => lower::run(a, out),
         Cmd::Run(a) => run::run(a, out),
+        Cmd::Test(a) => test::run(a, out),
+        Cmd::Watch(a) => watch::run(a, out),
         Cmd::Gen(a) => r#gen::run(a, out),
         Cmd::Fmt(a) => fmt::run(a, out),
         Cmd::Shrink(a) => shrink::run(a, out),
+        Cmd::Diff(a) => diff::run(a, out),
+        Cmd::Export(a) => export::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Render(a) => render::run(a, out),
         Cmd::Learn(a) => learn::run(a, out),
@@ -165,21 +184,22 @@ pub fn browse(
 }
 
 /// Opens the screen on a program.
-fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
+fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     let config = config::load(args.no_init)?;
-    let mut lines = run::init_lines(args.no_init)?;
-    let mut policy = Policy::default();
-    if let Some(path) = &args.script {
-        lines.extend(run::script_lines(path, &mut policy)?);
-    }
+    args.commands.inline().for_each(|(name, text)| out.know(name, text));
+    let scripts = Scripts::read(args.no_init, &args.commands);
+    let lines = scripts.lines?;
     let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
-    title.policy = policy.over(&title.policy);
-    if let End::Failed(d) | End::Wrong(d) =
-        runner::run(&mut WithTexts(&mut session), &lines, &mut |_| {})
-    {
-        title.notes.push(*d);
+    title.policy = scripts.policy.over(&title.policy);
+    let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
+    let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
+    let (init, given) = lines.split_at(scripts.init.min(lines.len()));
+    opening.refused = run_first(&mut session, &title.file, init, None)?;
+    if opening.refused.is_none() {
+        opening.refused = run_first(&mut session, &title.file, given, opening.record.as_mut())?;
     }
+    title.notes.extend(opening.refused.clone());
     let mut options = Options::new(config);
     match args.color {
         When::Auto => {}
@@ -187,9 +207,33 @@ fn open_screen(args: &OpenArgs) -> Result<Status, Failure> {
         When::Never => options.theme = options.theme.coloured(false),
     }
     options.kept = state::load(args.no_init);
-    match ui::run(session, title, options, state::keep) {
+    match ui::run(session, title, options, opening, state::keep) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),
     }
+}
+
+/// Runs lines before the screen is shown, and records them; what ended them, if anything did.
+fn run_first(
+    session: &mut Session,
+    file: &str,
+    lines: &[Line],
+    mut record: Option<&mut Recorder>,
+) -> Result<Option<Diagnostic>, Failure> {
+    for line in lines {
+        let one = std::slice::from_ref(line);
+        if let End::Failed(d) | End::Wrong(d) =
+            runner::run(&mut WithTexts { session, file, writes: true }, one, &mut |_| {})
+        {
+            return Ok(Some(*d));
+        }
+        match (&line.command, &mut record) {
+            (Command::Quit, _) => break,
+            // What is sourced follows; help asks nothing of the session.
+            (Command::Source(_) | Command::Help(_), _) | (_, None) => {}
+            (command, Some(record)) => record.write(&[print(command)])?,
+        }
+    }
+    Ok(None)
 }

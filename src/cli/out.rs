@@ -105,6 +105,10 @@ pub struct Out<'a> {
     pub ansi: bool,
     errors_ansi: bool,
     all: bool,
+    /// Texts that lie in no file, by the name that findings in them have.
+    texts: BTreeMap<String, String>,
+    /// Findings that are kept in place of being shown.
+    caught: Option<Report>,
     /// Whether a person sees the output.
     pub on_terminal: bool,
 }
@@ -120,8 +124,27 @@ impl<'a> Out<'a> {
             ansi: opts.format == Format::Text && coloured(opts.color, io::stdout().is_terminal()),
             errors_ansi: coloured(opts.color, io::stderr().is_terminal()),
             all: opts.all,
+            texts: BTreeMap::new(),
+            caught: None,
             on_terminal: io::stdout().is_terminal(),
         }
+    }
+
+    /// A writer of plain text that shows no findings but keeps them, for [`Out::caught`].
+    pub fn catching(sink: &'a mut dyn Write, errors: &'a mut dyn Write, form: Format) -> Out<'a> {
+        let opts = OutOpts { format: form, color: When::Never, all: true };
+        let caught = Some(Report::default());
+        Out { caught, on_terminal: false, ..Out::new(sink, errors, &opts) }
+    }
+
+    /// The findings that were kept.
+    pub fn caught(self) -> Report {
+        self.caught.unwrap_or_default()
+    }
+
+    /// Makes a text known that lies in no file, for the carets of findings in it.
+    pub fn know(&mut self, name: String, text: &str) {
+        self.texts.insert(name, text.to_owned());
     }
 
     /// Whether the output is JSON.
@@ -191,6 +214,19 @@ impl<'a> Out<'a> {
         self.sink.flush()
     }
 
+    /// Everything that `write` writes, as it comes.
+    ///
+    /// # Errors
+    /// What the stream or `write` says.
+    pub fn through(
+        &mut self,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.flush()?;
+        write(self.sink)?;
+        self.sink.flush()
+    }
+
     /// What begins and ends a style; nothing where no colour is wanted.
     pub fn marks(&self, style: Style) -> (&'static str, &'static str) {
         if self.ansi { (style.code(), RESET) } else { ("", "") }
@@ -218,8 +254,13 @@ impl<'a> Out<'a> {
     /// Whatever the stream says.
     pub fn findings(&mut self, report: &Report) -> io::Result<()> {
         self.flush()?;
+        if let Some(caught) = &mut self.caught {
+            caught.extend(report.clone());
+            return Ok(());
+        }
         let mut text = String::new();
-        render_report(&mut text, report, (self.format, self.all, self.errors_ansi));
+        let form = (self.format, self.all, self.errors_ansi);
+        render_report(&mut text, report, &self.texts, form);
         self.errors.write_all(text.as_bytes())?;
         self.errors.flush()
     }
@@ -229,16 +270,25 @@ impl<'a> Out<'a> {
     /// # Errors
     /// As [`Out::spill`].
     pub fn result(&mut self, report: &Report) -> io::Result<()> {
+        if let Some(caught) = &mut self.caught {
+            caught.extend(report.clone());
+            return Ok(());
+        }
         let form = (self.format, self.all, self.ansi);
-        render_report(&mut self.buffer, report, form);
+        render_report(&mut self.buffer, report, &self.texts, form);
         self.spill()
     }
 }
 
 /// The findings to show, and how many of each code are left out.
-fn render_report(out: &mut String, report: &Report, (format, all, ansi): (Format, bool, bool)) {
+fn render_report(
+    out: &mut String,
+    report: &Report,
+    texts: &BTreeMap<String, String>,
+    (format, all, ansi): (Format, bool, bool),
+) {
     let (shown, left) = report.shown(all);
-    let mut sources = Sources::default();
+    let mut sources = Sources { texts, files: BTreeMap::new() };
     for d in shown {
         match format {
             Format::Text => out.push_str(&render::text(d, sources.text_of(d), ansi)),
@@ -276,21 +326,27 @@ fn render_allowed(out: &mut String, report: &Report, format: Format) {
     }
 }
 
-/// The texts that findings point into, for the carets; read again when the first finding of a
-/// file is printed.
-#[derive(Default)]
-struct Sources(BTreeMap<String, Option<String>>);
+/// The texts that findings point into, for the carets; files are read again when the first
+/// finding of each is printed.
+struct Sources<'a> {
+    texts: &'a BTreeMap<String, String>,
+    files: BTreeMap<String, Option<String>>,
+}
 
-impl Sources {
+impl Sources<'_> {
     fn text_of(&mut self, d: &Diagnostic) -> Option<&str> {
         let file = d.place.file.as_ref().filter(|_| d.place.line.is_some())?;
+        if let Some(text) = self.texts.get(file) {
+            return Some(text);
+        }
         let read = || {
             let source = crate::load::source::open(Path::new(file)).ok()?;
             let small = source.blob.len() as u64 <= crate::limits::MAX_TEXT_BYTES;
-            small.then(|| String::from_utf8(source.blob.bytes().to_vec()).ok())?
+            // What is no text is shown as far as it is one.
+            small.then(|| String::from_utf8_lossy(source.blob.bytes()).into_owned())
         };
         // Standard input cannot be read twice.
-        let known = self.0.entry(file.clone());
+        let known = self.files.entry(file.clone());
         known.or_insert_with(|| if Path::new(file).is_file() { read() } else { None }).as_deref()
     }
 }
@@ -324,7 +380,7 @@ mod tests {
             r.push(Diagnostic::new("D010", format!("slot {i}")));
         }
         let mut text = String::new();
-        render_report(&mut text, &r, (Format::Json, false, false));
+        render_report(&mut text, &r, &BTreeMap::new(), (Format::Json, false, false));
         let lines: Vec<serde_json::Value> =
             text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
         assert_eq!(lines.len(), 21);

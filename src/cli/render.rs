@@ -3,8 +3,8 @@
 
 use super::args::RenderArgs;
 use super::out::{Failure, Out, Status};
-use super::run::script_lines;
-use crate::diag::{Diagnostic, Policy, Report};
+use super::scripts::Scripts;
+use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, nearest};
 use crate::load::save::carry_out;
 use crate::script::runner::{self, End, Reply, Target};
@@ -21,13 +21,10 @@ use std::ops::ControlFlow;
 pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let theme = theme(args).map_err(Report::from)?;
     let form = form(args).map_err(Report::from)?;
-    let mut policy = Policy::default();
-    let lines = match &args.script {
-        Some(script) => script_lines(script, &mut policy)?,
-        None => Vec::new(),
-    };
+    let scripts = Scripts::read(true, &args.commands);
+    let lines = scripts.lines?;
     let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
-    title.policy = policy.over(&title.policy);
+    title.policy = scripts.policy.over(&title.policy);
     let mut screen = Screen(Model::new(session, title, theme, args.size));
     let end = runner::run(&mut screen, &lines, &mut |_| {});
     let mut model = screen.0;
@@ -54,7 +51,8 @@ impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
         let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
         for effect in std::mem::take(&mut self.0.asked) {
-            carry_out(&effect)?;
+            let file = self.0.title.file.clone();
+            carry_out(&mut self.0.session, &file, &effect)?;
         }
         // What the commands of stops do has been done on the screen.
         Ok(Reply { quit, ..Reply::default() })

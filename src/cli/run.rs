@@ -3,21 +3,20 @@
 use super::args::RunArgs;
 use super::inputs::{Depth, load};
 use super::out::{Failure, Out, Status};
+use super::scripts::Scripts;
 use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
-use crate::engine::ring::json::{edit_json, event_json};
+use crate::engine::ring::json::{edit_json, push_event};
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
-use crate::limits::MAX_RUN_SAME_CODE;
-use crate::limits::MAX_TEXT_BYTES;
+use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line, Source};
+use crate::script::runner::{self, End, Line, Reply, Target};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 
 /// Events that are read from the session at a time.
 const BLOCK: u64 = 4096;
@@ -27,19 +26,32 @@ const BLOCK: u64 = 4096;
 /// # Errors
 /// [`Failure`] where the input or the script cannot be understood.
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
-    // The script is read first: its mistakes are reported before anything runs.
-    let mut lines = init_lines(args.no_init)?;
-    let mut policy = Policy::default();
-    match &args.script {
-        Some(path) => lines.extend(script_lines(path, &mut policy)?),
-        None => lines.push(to_the_end()),
+    // Scripts are read first: their mistakes are reported before anything runs.
+    args.commands.inline().for_each(|(name, text)| out.know(name, text));
+    let scripts = Scripts::read(args.no_init, &args.commands);
+    let mut lines = scripts.lines?;
+    if args.commands.is_empty() {
+        lines.push(to_the_end());
     }
+    run_lines(args, &lines, &scripts.policy, out)
+}
+
+/// Runs `run` with these lines in place of what the command line gives.
+///
+/// # Errors
+/// [`Failure`] where the input cannot be understood.
+pub fn run_lines(
+    args: &RunArgs,
+    lines: &[Line],
+    policy: &Policy,
+    out: &mut Out<'_>,
+) -> Result<Status, Failure> {
     let mut options = args.module.options()?;
     let stage = args.stage.as_deref().map(super::lower::stage).transpose().map_err(Report::from)?;
     options.upto = stage.unwrap_or(options.upto);
     let loaded = load(&args.files, &args.rings, &options, Depth::Program)?;
     // The command line wins over the script, the script over the program.
-    let policy = args.lints.policy().map_err(Report::from)?.over(&policy).over(&loaded.policy);
+    let policy = args.lints.policy().map_err(Report::from)?.over(policy).over(&loaded.policy);
     let mut report = loaded.report;
     let module = loaded.module.clone();
     if let Some(m) = &module {
@@ -64,7 +76,8 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         );
         return Err(report.into());
     };
-    let mut session = Session::new(program);
+    let bound = args.rings.max_events.unwrap_or(MAX_RUN_EVENTS);
+    let mut session = Session::new(program).bounded(bound);
     if let Some(r) = args.reading {
         session.read_barriers(r);
     }
@@ -75,7 +88,9 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut WithTexts(&mut session), &lines, &mut |line| {
+    let mut target =
+        Bounded { session: &mut session, file: &loaded.name, left: args.rings.max_events };
+    let end = runner::run(&mut target, lines, &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -127,7 +142,7 @@ fn interpret(
     (mut report, policy): (Report, &Policy),
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
-    if args.script.is_some() {
+    if !args.commands.is_empty() {
         let why = "a script moves about in a run on rings; it has no place at another stage";
         return Err(Report::from(Diagnostic::new("S011", why)).into());
     }
@@ -181,73 +196,89 @@ fn write_memory(
 /// Every event up to the position, as JSON lines.
 fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
     let last = session.position();
-    let mut from = 1;
-    let p = session.program();
-    for edit in p.edits_at(0) {
-        out.value(&edit_json(p, edit, 0))?;
+    let (mut from, mut lines) = (1, Vec::new());
+    for edit in session.program().edits_at(0) {
+        out.value(&edit_json(session.program(), edit, 0))?;
     }
     while from <= last {
         let to = (from + BLOCK).min(last + 1);
+        lines.clear();
         let events = session.events(from, to);
         let p = session.program();
         for e in events {
-            out.value(&event_json(&e))?;
+            push_event(&mut lines, &e);
             for edit in p.edits_at(e.n) {
-                out.value(&edit_json(p, edit, e.t_us()))?;
+                lines.extend_from_slice(format!("{}\n", edit_json(p, edit, e.t_us())).as_bytes());
             }
         }
+        out.bytes(&lines)?;
         from = to;
     }
     Ok(out.flush()?)
 }
 
+/// A session whose commands may pass so many events in all, where there is a bound.
+struct Bounded<'a> {
+    session: &'a mut Session,
+    file: &'a str,
+    left: Option<u64>,
+}
+
+impl Target for Bounded<'_> {
+    fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
+        let from = self.session.position();
+        // Only what a file test does is bounded in all, and it writes nothing.
+        let writes = self.left.is_none();
+        let reply = WithTexts { session: self.session, file: self.file, writes }.run(command)?;
+        let Some(left) = &mut self.left else { return Ok(reply) };
+        match left.checked_sub(self.session.position().abs_diff(from)) {
+            Some(rest) => *left = rest,
+            None => {
+                let why = "given up: the commands up to here passed as many events as they may";
+                return Err(Diagnostic::new("S030", why));
+            }
+        }
+        Ok(reply)
+    }
+
+    fn event(&self) -> Option<u64> {
+        Some(self.session.position())
+    }
+}
+
 /// Without a script the program runs to its end.
-fn to_the_end() -> Line {
+pub(super) fn to_the_end() -> Line {
     Line::new("<end>", Command::Goto(Goto::Mark("end".to_owned())))
 }
 
-/// The lines of a script file; what its comments say about findings goes into `policy`.
-///
-/// # Errors
-/// S009 where a file cannot be read, and every mistake in it.
-pub fn script_lines(path: &Path, policy: &mut Policy) -> Result<Vec<Line>, Report> {
-    let name = path.to_string_lossy().into_owned();
-    let text = read(path)?;
-    *policy = Policy::of_text(&text, &["#"]).map_err(|r| r.in_file(&name))?;
-    runner::parse(&name, &text, &mut |from, named| {
-        // A sourced file lies beside the script that names it.
-        let dir = Path::new(from).parent().unwrap_or(Path::new(""));
-        let path = dir.join(named);
-        Ok(Source { name: path.to_string_lossy().into_owned(), text: read(&path)? })
-    })
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::script::parse_command;
 
-pub(super) fn read(path: &Path) -> Result<String, Diagnostic> {
-    let name = path.to_string_lossy();
-    let source = crate::load::source::open(path).map_err(|d| {
-        // The message has the name and the reason.
-        Diagnostic::new("S009", d.message)
-    })?;
-    if source.blob.len() as u64 > MAX_TEXT_BYTES {
-        let text = format!("`{name}` is larger than {MAX_TEXT_BYTES} bytes");
-        return Err(Diagnostic::new("S009", text));
+    /// What becomes of commands that may pass so many events in all.
+    fn within(left: u64, commands: &[&str]) -> Result<u64, Diagnostic> {
+        let text = include_str!("../../sample-programs/copy-4k.dma");
+        let program = crate::load::asm::assemble(text).unwrap().program;
+        let mut session = Session::new(std::sync::Arc::new(program)).bounded(40);
+        let mut target = Bounded { session: &mut session, file: "x", left: Some(left) };
+        for c in commands {
+            target.run(&parse_command(c).unwrap().unwrap())?;
+        }
+        Ok(session.position())
     }
-    String::from_utf8(source.blob.bytes().to_vec())
-        .map_err(|_| Diagnostic::new("S009", format!("`{name}` is not UTF-8 text")))
-}
 
-/// The init file: `dmadbg/init.dbg` in the user's configuration folder, if there is one.
-///
-/// # Errors
-/// Every mistake in it.
-pub fn init_lines(skip: bool) -> Result<Vec<Line>, Report> {
-    let path = if skip { None } else { init_file() };
-    match path.filter(|p| p.is_file()) {
-        Some(path) => script_lines(&path, &mut Policy::default()),
-        None => Ok(Vec::new()),
+    #[test]
+    fn commands_pass_as_many_events_as_they_may_one_by_one_and_in_all() {
+        assert_eq!(within(40, &["goto 30", "goto 20"]), Ok(20));
+        let d = within(39, &["goto 30", "goto 20"]).unwrap_err();
+        assert_eq!(d.code, "S030");
+        // One command alone stays where it was.
+        for long in ["goto end", "continue", "until 0", "goto 45", "step 41 event"] {
+            let d = within(1000, &["goto 3", long]).unwrap_err();
+            assert!(d.code == "S030" && d.message.contains("given up after 40 events"), "{long}");
+        }
+        assert_eq!(within(1000, &["goto 40", "reverse-until 0"]), Ok(0));
     }
-}
-
-fn init_file() -> Option<PathBuf> {
-    Some(super::config::folder()?.join("init.dbg"))
 }

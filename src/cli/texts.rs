@@ -10,28 +10,39 @@ use crate::script::runner::{Reply, Target};
 use crate::ui::seams;
 
 /// Answers `list`, `pass diff` and `info checks` too, whose text the session does not have, and
-/// writes what `save` asks for.
-pub(super) struct WithTexts<'a>(pub &'a mut Session);
+/// writes what `save`, `export` and `order explore` ask for.
+pub(super) struct WithTexts<'a> {
+    /// The session.
+    pub session: &'a mut Session,
+    /// Name of the input.
+    pub file: &'a str,
+    /// Whether files may be written.
+    pub writes: bool,
+}
 
 impl Target for WithTexts<'_> {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let done = self.0.execute(command)?;
+        let done = self.session.execute(command)?;
+        let mut reply = Reply::from(done.clone());
         if let Some(effect) = &done.effect {
-            let lines = vec![carry_out(effect)?];
-            return Ok(Reply { lines, ..Reply::default() });
+            if !self.writes {
+                let text = format!("`{}`: a file test writes nothing", effect.file());
+                return Err(Diagnostic::new("S033", text));
+            }
+            reply.lines.push(carry_out(self.session, self.file, effect)?);
+            return Ok(reply);
         }
-        let reply = Reply::from(done);
-        match seams::answer(self.0, command) {
+        match seams::answer(self.session, command) {
             Some(lines) => Ok(Reply { lines: lines?, ..reply }),
             None => {
-                let lines = with_checks(self.0, command, reply.lines);
+                let lines = with_checks(self.session, command, reply.lines);
                 Ok(Reply { lines, ..reply })
             }
         }
     }
 
     fn event(&self) -> Option<u64> {
-        Target::event(self.0)
+        Target::event(self.session)
     }
 }
 
@@ -56,7 +67,9 @@ mod tests {
         let mut session = Session::new(Arc::new(p));
         let mut ask = |line: &str| {
             let command = parse_command(line).unwrap().unwrap();
-            WithTexts(&mut session).run(&command).map(|r| r.lines.join("\n"))
+            WithTexts { session: &mut session, file: "copy.bir", writes: true }
+                .run(&command)
+                .map(|r| r.lines.join("\n"))
         };
         assert_eq!(ask("pass lower_dma").unwrap(), "lower_dma: 1 trigger, 1 block, 1 descriptor");
         ask("doorbell").unwrap();

@@ -6,12 +6,14 @@
 pub mod author;
 pub mod budget;
 pub mod command;
+pub mod diff;
 pub mod edit;
 pub mod expr;
 #[cfg(test)]
 mod fixture;
 pub mod lower;
 pub mod module_run;
+pub mod ops;
 pub mod order;
 pub mod program;
 pub mod provenance;

@@ -16,7 +16,9 @@ pub(super) struct Budget(pub u64);
 
 impl Budget {
     /// What a lesson may cost after one command of the learner.
-    pub const FULL: Budget = Budget(MAX_LESSON_EVENTS);
+    pub fn full() -> Budget {
+        Budget(MAX_LESSON_EVENTS)
+    }
 
     /// Takes so many events, and one for the command itself.
     fn take(&mut self, events: u64) -> Result<(), Diagnostic> {

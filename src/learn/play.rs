@@ -223,7 +223,7 @@ impl Play {
             return Err(Diagnostic::new("S061", "the lesson has no such task"));
         };
         let mut session = Session::new(program.clone());
-        run_lines(&mut session, &task.before, &mut Budget::FULL)?;
+        run_lines(&mut session, &task.before, &mut Budget::full())?;
         Ok(session)
     }
 
@@ -234,7 +234,7 @@ impl Play {
         if self.is_solved() {
             return false;
         }
-        let mut budget = Budget::FULL;
+        let mut budget = Budget::full();
         if holds(session, state, &mut budget).is_ok() {
             self.solve();
             return true;
@@ -421,14 +421,14 @@ impl Play {
     pub(super) fn reference(&self, expr: &Expr) -> Result<u64, Diagnostic> {
         let mut session = self.begin()?;
         if let Some(Task { goal: Goal::Value { then, .. }, .. }) = self.task() {
-            run_lines(&mut session, then, &mut Budget::FULL)?;
+            run_lines(&mut session, then, &mut Budget::full())?;
         }
         session.value(expr)
     }
 
     /// Whether the session is in the state that the task asks for, and why not.
     pub(super) fn judge(&self, session: &Session, state: &State) -> Result<(), Diagnostic> {
-        holds(session, state, &mut Budget::FULL)
+        holds(session, state, &mut Budget::full())
     }
 
     /// Runs commands of the lesson on a session; after each the task is looked at.
@@ -437,7 +437,7 @@ impl Play {
         session: &mut Session,
         lines: &[Line],
     ) -> Result<(), Diagnostic> {
-        let mut budget = Budget::FULL;
+        let mut budget = Budget::full();
         for line in lines {
             let placed = |mut d: Diagnostic| {
                 d.place = line.place.clone();

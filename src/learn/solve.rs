@@ -99,7 +99,7 @@ fn task_holds(start: &Play, i: usize, task: &Task) -> Result<(), Diagnostic> {
     }
     let mut copy = session.clone();
     for line in &task.proof {
-        run_lines(&mut copy, std::slice::from_ref(line), &mut Budget::FULL).map_err(of_task(
+        run_lines(&mut copy, std::slice::from_ref(line), &mut Budget::full()).map_err(of_task(
             i,
             &task.place,
             "its proof fails",

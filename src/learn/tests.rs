@@ -288,7 +288,7 @@ fn a_command_that_runs_on_and_on_is_stopped() {
     // Nothing more is run on what is left.
     let again = judge::execute(&mut session, &to_the_end, &mut budget).unwrap_err();
     assert_eq!(again.code, "S063");
-    judge::execute(&mut session, &to_the_end, &mut judge::Budget::FULL).unwrap();
+    judge::execute(&mut session, &to_the_end, &mut judge::Budget::full()).unwrap();
     assert!(session.position() > 50_000);
 }
 

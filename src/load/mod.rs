@@ -15,10 +15,11 @@ pub mod container;
 pub mod detect;
 pub mod dir;
 pub mod disasm;
+pub mod export;
 pub mod hex;
 pub mod module;
+pub use crate::engine::ops;
 pub mod operations;
-pub mod ops;
 pub mod raw;
 pub mod save;
 pub mod source;
@@ -39,6 +40,8 @@ pub use source::Source;
 /// What the command line says about inputs; nothing by default.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
+    /// What a single input is called, in place of its path.
+    pub name: Option<String>,
     /// How raw bytes are to be read (`--ring`).
     pub ring: Option<RingChoice>,
     /// File of the Tx ring (`--tx`).
@@ -133,7 +136,11 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
             .help("`dmadbg FILE` opens the screen; `dmadbg --help` lists the commands")
             .into()),
         [path] if path.is_dir() => directory(path, opts),
-        [path] => load(source::open(path)?, opts),
+        [path] => {
+            let mut source = source::open(path)?;
+            opts.name.iter().for_each(|name| source.name.clone_from(name));
+            load(source, opts)
+        }
         many => several(many, opts),
     }
 }

@@ -1,10 +1,10 @@
 //! Saving so that a reader sees either the old file or the new one, never a half.
 
-use super::{container, disasm};
+use super::{container, disasm, export};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::SaveFormat;
 use crate::engine::program::Program;
-use crate::engine::session::Effect;
+use crate::engine::session::{Effect, Session};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,24 +15,41 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// D007 with the system's message; the old file is then untouched.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    write_then_rename(path, bytes).map_err(|e| {
+    save_with(path, |to| to.write_all(bytes))
+}
+
+/// As [`save`], with what `write` writes.
+///
+/// # Errors
+/// D007 with what the system or `write` says; the old file is then untouched.
+pub fn save_with(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Diagnostic> {
+    write_then_rename(path, write).map_err(|e| {
         let name = path.to_string_lossy();
         Diagnostic::new("D007", format!("cannot write `{name}`: {e}")).in_file(&name)
     })
 }
 
-/// Does what a session asks of the world outside; answers what was done.
+/// Does what a session asks of the world outside; answers what was done. `input` is the name of
+/// the session's own file.
 ///
 /// # Errors
 /// S022 where a file is there and is not to be written over, or the form cannot hold the
-/// program; D007 where the file cannot be written.
-pub fn carry_out(effect: &Effect) -> Result<String, Diagnostic> {
+/// program; S041 where this build has no such form of an export; D007 where the file cannot be written.
+pub fn carry_out(
+    session: &mut Session,
+    input: &str,
+    effect: &Effect,
+) -> Result<String, Diagnostic> {
     match effect {
         Effect::Save { file, format, over, program } => save_program(file, *format, *over, program),
         Effect::Write { file, text } => {
             save(Path::new(file), text.as_bytes())?;
             Ok(format!("written to {file}"))
         }
+        Effect::Export { form, file } => export::perform(session, input, *form, file),
     }
 }
 
@@ -68,11 +85,18 @@ fn first(report: Report) -> Diagnostic {
     Diagnostic::new("S022", text)
 }
 
-fn write_then_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_then_rename(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A pipe or a device is written to; nothing can take its place.
+    if std::fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return write(&mut OpenOptions::new().write(true).open(&target)?);
+    }
     let (temp, mut file) = temp_beside(&target)?;
     let written = (|| {
-        file.write_all(bytes)?;
+        write(&mut file)?;
         if let Ok(old) = std::fs::metadata(&target) {
             file.set_permissions(old.permissions())?;
         }

@@ -6,8 +6,8 @@ use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
-    Command, CommandSpec, ExamineFormat, Expect, Explain, Form, Goto, Info, InjectAt, Loc,
-    NameError, Pass, SaveFormat, Switch, Unit, Who, find, nearest,
+    Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, InjectAt,
+    Loc, NameError, Pass, SaveFormat, Switch, Unit, Who, find, nearest,
 };
 use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
@@ -69,6 +69,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("expect", expect),
     ("echo", echo),
     ("source", |a| Ok(Command::Source(a.file()?))),
+    ("export", export),
     ("answer", answer),
     ("hint", |_| Ok(Command::Hint)),
     ("skip", |_| Ok(Command::Skip)),
@@ -566,6 +567,12 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
     }
     a.rest = "";
     Ok(Command::Echo(rest.to_owned()))
+}
+
+/// A form and a file.
+fn export(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let form = ExportForm::ALL[a.choose("a form", &ExportForm::ALL.map(ExportForm::name))?];
+    Ok(Command::Export { form, file: a.file()? })
 }
 
 /// The rest of the line as it stands: what it means is the lesson's to say.

@@ -8,6 +8,7 @@ mod args;
 mod command;
 mod complete;
 mod expr;
+pub mod filetest;
 pub mod help;
 mod lex;
 mod order;

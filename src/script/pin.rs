@@ -21,8 +21,11 @@ pub(super) fn word_in(d: &Diagnostic, line: &str) -> Option<(u64, u64)> {
     let named = d.message.split('`').skip(1).step_by(2);
     let at = named.filter(|w| !w.is_empty()).find_map(|w| Some((find(line, w)?, w)));
     let (at, word) = at?;
-    let before = line.get(..at)?.chars().count() as u64;
-    Some((before + 1, word.chars().count() as u64))
+    let before = line.get(..at)?;
+    // What makes a name an instruction's belongs to it.
+    let percent = u64::from(before.ends_with('%'));
+    let column = before.chars().count() as u64 + 1 - percent;
+    Some((column, word.chars().count() as u64 + percent))
 }
 
 /// Where a word stands as a whole.
@@ -50,6 +53,7 @@ mod tests {
         assert_eq!(at("no block is named `dma`", "break dma_1 if dma"), Some((16, 3)));
         assert_eq!(at("no queue `q7`", "ä break q7.tx[0]"), Some((9, 2)));
         assert_eq!(at("no variable `$n`", "until $no == $n"), Some((14, 2)));
+        assert_eq!(at("no instruction is named `I-3`", "break %I-3 once"), Some((7, 4)));
         assert_eq!(at("nothing named", "break x"), None);
     }
 }

@@ -122,6 +122,9 @@ pub fn print(command: &Command) -> String {
         Command::Expect(e) => format!("expect {}", expectation(e)),
         Command::Echo(text) if text.is_empty() => "echo".to_owned(),
         Command::Echo(text) => format!("echo {}", bare_or_quoted(text, true)),
+        Command::Export { form, file } => {
+            format!("export {} {}", form.name(), bare_or_quoted(file, false))
+        }
         Command::Source(file) => format!("source {}", bare_or_quoted(file, false)),
         Command::Answer(text) => format!("answer {text}"),
         Command::Hint => "hint".to_owned(),

@@ -135,6 +135,16 @@ impl Line {
     pub fn place(&self) -> Place {
         Place::text(self.number, self.column, self.width).in_file(&self.file)
     }
+
+    /// Where its arguments stand; the whole where it has none.
+    fn argument(&self) -> Place {
+        let mut place = self.place();
+        if let Some(at) = self.text.find(|c: char| c.is_ascii_whitespace()) {
+            let rest = skip(&self.text[at..]).chars().count() as u64;
+            at_the_end(&mut place, self, rest);
+        }
+        place
+    }
 }
 
 /// How a script ended.
@@ -372,6 +382,7 @@ impl Reader<'_> {
             Err(all) => {
                 for mut d in all {
                     d.place.line = Some(number);
+                    d.place.column.get_or_insert(column);
                     self.report.push(d.in_file(file));
                 }
             }
@@ -401,7 +412,9 @@ impl Reader<'_> {
                     known.insert(wanted, name.clone());
                     *source = Some(name);
                 }
-                Err(d) => self.report.push(placed(d, line, None)),
+                // What is wrong inside of a file is told there.
+                Err(d) if d.place.line.is_some() => self.report.push(d),
+                Err(d) => self.report.push(Diagnostic { place: line.argument(), ..d }),
             }
         }
         self.parsed.insert(file.clone(), lines);
@@ -413,7 +426,7 @@ impl Reader<'_> {
         above.push(file.clone());
         let lines = self.parsed.get(file).cloned().unwrap_or_default();
         for Read { line, source } in lines {
-            let refuse = |message: String| Diagnostic::new("S009", message).at(line.place());
+            let refuse = |message: String| Diagnostic::new("S009", message).at(line.argument());
             let wrong = match &source {
                 Some(name) if above.contains(name) => {
                     Some(refuse(format!("`{name}` sources itself")))

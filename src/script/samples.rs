@@ -4,8 +4,8 @@
 use super::expr::{queue_names, slot_names};
 use crate::engine::command::{
     Access, Attached, Block, BlockLine, Bytes, COMMANDS, Catch, Command, ExamineFormat, Expect,
-    Explain, Form, Goto, Info, InjectAt, Loc, Numbers, Order, Pass, SaveFormat, Subject, Switch,
-    Unit, Watch, Watched, Who, Written,
+    Explain, ExportForm, Form, Goto, Info, InjectAt, Loc, Numbers, Order, Pass, SaveFormat,
+    Subject, Switch, Unit, Watch, Watched, Who, Written,
 };
 use crate::engine::expr::{BinOp, Expr, PROPERTIES, QueueRef, SLOT_PROPERTIES, UnOp};
 use crate::engine::order::{DmbReading, SowReading};
@@ -421,6 +421,11 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
         expectation().prop_map(Command::Expect),
         any::<String>().prop_map(Command::Echo),
         any::<String>().prop_filter("empty", |f| !f.is_empty()).prop_map(Command::Source),
+        (
+            prop::sample::select(ExportForm::ALL.to_vec()),
+            any::<String>().prop_filter("empty", |f| !f.is_empty()),
+        )
+            .prop_map(|(form, file)| Command::Export { form, file }),
     ];
     let any = prop_oneof![runs(), looks(), changes(), scripts];
     let source = |c: &Command| !matches!(c, Command::Source(_));

@@ -127,7 +127,7 @@ impl Config {
     /// Reads a configuration.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its line and column (S030; S001 to S005 for
+    /// Everything that is wrong with it, each with its line and column (S029; S001 to S005 for
     /// a command that a key stands for).
     pub fn parse(text: &str) -> Result<Config, Report> {
         let mut out = Reader { text, config: Config::default(), report: Report::default() };
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, span: Range<usize>, message: String, help: String) {
-        let mut d = Diagnostic::new("S030", message).at(self.place(span));
+        let mut d = Diagnostic::new("S029", message).at(self.place(span));
         if !help.is_empty() {
             d = d.help(help);
         }
@@ -330,11 +330,11 @@ mod tests {
             .map(|d| (d.code, d.place.line.unwrap(), d.place.column.unwrap()))
             .collect();
         let want = [
-            ("S030", 1, 1),
-            ("S030", 2, 9),
-            ("S030", 3, 9),
-            ("S030", 5, 1),
-            ("S030", 6, 5),
+            ("S029", 1, 1),
+            ("S029", 2, 9),
+            ("S029", 3, 9),
+            ("S029", 5, 1),
+            ("S029", 6, 5),
             ("S001", 7, 6),
             ("S002", 8, 11),
         ];

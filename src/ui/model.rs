@@ -4,6 +4,7 @@
 use super::arrange::{Arrangement, Border};
 use super::config::Config;
 use super::folding::RingLine;
+use super::journal::Journal;
 use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
@@ -173,6 +174,10 @@ pub struct Model {
     pub asked: Vec<Effect>,
     /// A command runs: where it is.
     pub running: Option<Progress>,
+    /// What was carried out, where it is recorded.
+    pub journal: Option<Journal>,
+    /// The queue that the newest command left selected, before the screen followed the events.
+    pub(super) settled: Option<QueueId>,
     /// Colours and glyphs.
     pub theme: Theme,
     /// Keys.
@@ -236,6 +241,8 @@ impl Model {
             said: None,
             asked: Vec::new(),
             running: None,
+            journal: None,
+            settled: None,
             theme,
             keys: Arc::default(),
             derived,
@@ -318,12 +325,12 @@ impl Model {
         all.filter(|d| !self.title.policy.allows(d.code))
     }
 
-    /// Carries out a command, and those of the stops that it leads to. `watch` sees the screen as
-    /// it was, and can cancel.
+    /// Carries out a command, and those of the stops that it leads to, without a word in the
+    /// journal.
     ///
     /// # Errors
     /// The command's diagnostic, which is not yet shown.
-    pub fn run(
+    pub(super) fn carry_out(
         &mut self,
         command: &Command,
         watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
@@ -347,6 +354,7 @@ impl Model {
             return Ok(false);
         }
         let mut outcome = self.execute(command, watch)?;
+        self.settled = self.session.selected();
         if outcome.quit {
             return Ok(true);
         }
@@ -414,10 +422,11 @@ impl Model {
             }
             let mut outcome = match self.execute(&line.command, watch) {
                 Ok(outcome) => outcome,
-                Err(mut d) => {
-                    self.after_move();
-                    d.message = format!("`{}`: {}", line.written.text, d.message);
-                    return Err(d);
+                Err(d) => {
+                    // What was said before it went wrong stays to be read.
+                    let (text, at) = (&d.message, &line.written.text);
+                    said.push(format!("{}[{}]: `{at}`: {text}", d.severity, d.code));
+                    break;
                 }
             };
             if outcome.quit {

@@ -8,12 +8,14 @@
 use super::arrange::Arrangement;
 use super::config::Config;
 use super::copy::osc52;
+use super::journal::Journal;
 use super::model::{Model, Title};
+use super::record::Recorder;
 use super::seams;
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, update};
 use super::view;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{Progress, Session};
 use crate::learn::Play;
@@ -69,6 +71,15 @@ impl Options {
     }
 }
 
+/// With what the screen begins.
+#[derive(Debug, Default)]
+pub struct Opening {
+    /// Where commands are recorded.
+    pub record: Option<Recorder>,
+    /// What a script that ran before it ended with.
+    pub refused: Option<Diagnostic>,
+}
+
 /// Why the screen could not be shown or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
@@ -106,6 +117,7 @@ pub fn run(
     session: Session,
     title: Title,
     options: Options,
+    opening: Opening,
     keep: impl FnOnce(&Kept),
 ) -> Result<(), ScreenError> {
     check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
@@ -114,6 +126,7 @@ pub fn run(
     let signals = listen(sender)?;
     let terminal = blank()?;
     let size = terminal.size()?;
+    let journal = opening.record.is_some().then(|| Journal::new(&session));
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
     model.configure(&options.config);
     model.history = options.kept.history;
@@ -121,9 +134,17 @@ pub fn run(
     if let Some(play) = options.lesson {
         model.open_lesson(play);
     }
+    model.journal = journal;
+    opening.refused.into_iter().for_each(|d| model.refuse(d));
     model.prepare();
-    let mouse = options.config.mouse;
-    let mut shell = Shell { terminal, receiver, pending: VecDeque::new(), mouse, signal: None };
+    let mut shell = Shell {
+        terminal,
+        receiver,
+        pending: VecDeque::new(),
+        mouse: options.config.mouse,
+        signal: None,
+        record: opening.record,
+    };
     let result = shell.run(&mut model);
     let signal = shell.signal;
     signals.close();
@@ -182,6 +203,8 @@ struct Shell {
     mouse: bool,
     /// The signal that ends the program.
     signal: Option<i32>,
+    /// Where commands are recorded.
+    record: Option<Recorder>,
 }
 
 impl Shell {
@@ -229,7 +252,9 @@ impl Shell {
             Incoming::Event(Event::Paste(text)) => Message::Paste(text),
             Incoming::Event(_) => return Ok(true),
         };
-        for effect in update(model, message) {
+        let effects = update(model, message);
+        self.keep(model, Recorder::write);
+        for effect in effects {
             match effect {
                 Effect::Quit => return Ok(false),
                 Effect::Run(command) => {
@@ -263,9 +288,13 @@ impl Shell {
             }
         };
         for command in &commands {
+            let foreseen = model.foreseen(command);
+            self.record(model, |r| r.begin(&foreseen));
             let leaves = self.run_command(model, command);
+            self.keep(model, Recorder::settle);
             for effect in std::mem::take(&mut model.asked) {
-                match carry_out(&effect) {
+                let file = model.title.file.clone();
+                match carry_out(&mut model.session, &file, &effect) {
                     Ok(done) => model.say(done, None),
                     Err(d) => model.refuse(d),
                 }
@@ -281,6 +310,21 @@ impl Shell {
         false
     }
 
+    /// Records what the model carried out.
+    fn keep(&mut self, model: &mut Model, how: fn(&mut Recorder, &[String]) -> io::Result<()>) {
+        let lines = model.take_journal();
+        self.record(model, |r| how(r, &lines));
+    }
+
+    /// Does something to the record; where that fails, it ends there, and the user is told.
+    fn record(&mut self, model: &mut Model, what: impl FnOnce(&mut Recorder) -> io::Result<()>) {
+        if let Some(Err(e)) = self.record.as_mut().map(what) {
+            (self.record, model.journal) = (None, None);
+            model.say(format!("the record ends here: {e}"), Some(Severity::Error));
+        }
+    }
+
+    /// Runs a command and shows what came of it.
     fn run_command(&mut self, model: &mut Model, command: &Command) -> bool {
         let mut drawn = Instant::now();
         finish(model, command, &mut |old: &Model, p: Progress| {

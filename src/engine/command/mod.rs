@@ -515,6 +515,13 @@ pub enum Command {
     Expect(Expect),
     /// Print a text.
     Echo(String),
+    /// Write the run up to here, or the rings as they stand, to a file.
+    Export {
+        /// In which form.
+        form: ExportForm,
+        /// The file.
+        file: String,
+    },
     /// Read commands from a file (by the script runner).
     Source(String),
     /// An answer to the question of a lesson, as it is written.
@@ -577,6 +584,48 @@ impl SaveFormat {
     /// What the end of a file's name says.
     pub fn of(file: &str) -> Option<SaveFormat> {
         SaveFormat::ENDS.iter().find(|e| file.ends_with(e.0)).map(|e| e.1)
+    }
+}
+
+/// A form in which a run or its rings leave (`docs/export.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExportForm {
+    /// Events as JSON lines.
+    Events,
+    /// Events as CSV.
+    EventsCsv,
+    /// Events as a trace for Perfetto.
+    Perfetto,
+    /// Descriptors as CSV.
+    Descriptors,
+    /// Descriptors as Parquet, where this build has it.
+    Parquet,
+}
+
+impl ExportForm {
+    /// All forms.
+    pub const ALL: [ExportForm; 5] = [
+        ExportForm::Events,
+        ExportForm::EventsCsv,
+        ExportForm::Perfetto,
+        ExportForm::Descriptors,
+        ExportForm::Parquet,
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            ExportForm::Events => "events",
+            ExportForm::EventsCsv => "events-csv",
+            ExportForm::Perfetto => "perfetto",
+            ExportForm::Descriptors => "descriptors",
+            ExportForm::Parquet => "parquet",
+        }
+    }
+
+    /// Whether it is text.
+    pub fn is_text(self) -> bool {
+        !matches!(self, ExportForm::Perfetto | ExportForm::Parquet)
     }
 }
 

@@ -130,6 +130,7 @@ const INFOS: &[&str] = &[
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
 const EXPECTS: &[&str] = &["fault", "timeout", "ret", "stop", "race"];
+const EXPORTS: &[&str] = &["events", "events-csv", "perfetto", "descriptors", "parquet"];
 const ORDERS: &[&str] = &["explore", "reading", "hold", "barrier", "replay", "calm"];
 const AT: &[&str] = &["at"];
 const RINGS: &[&str] = &["tx", "rx"];
@@ -475,6 +476,13 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(("echo", &[]), Group::Script, ("TEXT", &[Arg::Text]), "print a text", ""),
     spec(("source", &[]), Group::Script, ("FILE", &[Arg::File]), "read commands from a file", ""),
     spec(
+        ("export", &[]),
+        Group::Script,
+        ("FORM FILE", &[Arg::Words(EXPORTS), Arg::File]),
+        "write the run up to here, or the rings, to a file",
+        "`events` (JSON lines), `events-csv` and `perfetto` (a trace) write what happened from the start to here; `descriptors` (CSV) and `parquet` every slot of the rings as they stand. A file that is there is replaced.",
+    ),
+    spec(
         ("answer", &[]),
         Group::Learn,
         ("EXPR|NUMBER|WORD", &[Arg::Expr]),
@@ -588,7 +596,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::command::{Access, Catch, Info, Order, Pass, Unit, Who};
+    use crate::engine::command::{Access, Catch, ExportForm, Info, Order, Pass, Unit, Who};
 
     #[test]
     fn names_and_aliases_are_unique() {
@@ -621,6 +629,7 @@ mod tests {
         assert_eq!(WATCH_OPTIONS[..4], Access::ALL.map(Access::name));
         assert_eq!(WATCH_OPTIONS[4..], *BREAK_OPTIONS);
         assert_eq!(ORDERS, Order::WORDS);
+        assert_eq!(EXPORTS, ExportForm::ALL.map(ExportForm::name));
     }
 
     #[test]

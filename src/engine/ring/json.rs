@@ -1,53 +1,130 @@
-//! Events as JSON objects (`docs/json.md`, "events"): what applies of `engine`, `queue`,
-//! `ring`, `slot`, `addr`, `len`, `value`, `batch`, and what a kind has of its own.
+//! Events as JSON objects (`docs/json.md`, "events"), written without a formatter in between, so
+//! that millions of them are no matter.
 
-use super::event::{Agent, Event, EventKind, MarkerWord, Ret, Role};
+use super::event::{Agent, Event, EventKind};
+use super::keys::{Keys, Val, visit};
 use crate::engine::edit::{Change, Edit};
 use crate::engine::program::{Program, QueueId};
-use crate::udma::{cause, reg};
+use crate::udma::{Desc, cause};
 use serde_json::{Map, Value, json};
 
-fn addr(a: u64) -> Value {
-    json!(format!("{a:#018x}"))
-}
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-fn word(w: u32) -> Value {
-    json!(format!("{w:#010x}"))
-}
-
-fn ret(r: Ret) -> Value {
-    match r {
-        Ret::Code(c) => json!(c),
-        Ret::Bug => json!("BUG"),
+/// Appends so many hex digits.
+pub fn push_digits(out: &mut Vec<u8>, value: u64, digits: u32) {
+    for i in (0..digits).rev() {
+        out.push(DIGITS[(value >> (4 * i) & 0xf) as usize]);
     }
 }
 
-/// One event as an object; keys are only ever added.
+/// Appends `0x` and so many hex digits.
+pub fn push_hex(out: &mut Vec<u8>, value: u64, digits: u32) {
+    out.extend_from_slice(b"0x");
+    push_digits(out, value, digits);
+}
+
+/// Appends a decimal number.
+pub fn push_number(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends a decimal number with its sign.
+pub fn push_signed(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    push_number(out, value.unsigned_abs());
+}
+
+/// Appends a descriptor's bytes in memory order, 32 digits.
+pub fn push_bytes(out: &mut Vec<u8>, desc: Desc) {
+    for b in desc.to_bytes() {
+        push_digits(out, b.into(), 2);
+    }
+}
+
+/// Digits that a number needs in hexadecimal.
+pub fn hex_digits(value: u64) -> u32 {
+    (64 - value.leading_zeros()).div_ceil(4).max(1)
+}
+
+struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    first: bool,
+}
+
+impl Object<'_> {
+    fn name(&mut self, name: &str) {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        self.out.push(b'"');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    fn quoted(&mut self, f: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(b'"');
+        f(self.out);
+        self.out.push(b'"');
+    }
+}
+
+impl Keys for Object<'_> {
+    #[inline]
+    fn key(&mut self, name: &'static str, value: Val) {
+        self.name(name);
+        match value {
+            Val::Num(n) => push_number(self.out, n),
+            Val::Int(n) => push_signed(self.out, n),
+            Val::Word(w) => self.quoted(|o| push_hex(o, w.into(), 8)),
+            Val::Addr(a) => self.quoted(|o| push_hex(o, a, 16)),
+            Val::Offset(a) => self.quoted(|o| push_hex(o, a.into(), hex_digits(a.into()))),
+            // Text of ours needs no escapes; a test holds that.
+            Val::Text(t) => self.quoted(|o| o.extend_from_slice(t.as_bytes())),
+            Val::Flag(true) => self.out.extend_from_slice(b"true"),
+            Val::Flag(false) => self.out.extend_from_slice(b"false"),
+            Val::Desc(d) => self.quoted(|o| push_bytes(o, d)),
+            Val::Null => self.out.extend_from_slice(b"null"),
+        }
+    }
+
+    fn open(&mut self, name: &'static str) {
+        self.name(name);
+        self.out.push(b'{');
+        self.first = true;
+    }
+
+    fn close(&mut self) {
+        self.out.push(b'}');
+        self.first = false;
+    }
+}
+
+/// Appends an event as one line.
+pub fn push_event(out: &mut Vec<u8>, e: &Event) {
+    out.push(b'{');
+    visit(e, &mut Object { out, first: true });
+    out.extend_from_slice(b"}\n");
+}
+
+/// An event as an object.
 pub fn event_json(e: &Event) -> Value {
-    let mut o = Map::new();
-    o.insert("n".into(), json!(e.n));
-    o.insert("t_us".into(), json!(e.t_us()));
-    let agent = match e.agent {
-        Agent::Host => "host",
-        Agent::Seq(_) => "seq",
-        Agent::Engine(_) => "engine",
-    };
-    o.insert("agent".into(), json!(agent));
-    o.insert("kind".into(), json!(e.kind.name()));
-    if let Agent::Seq(engine) = e.agent {
-        o.insert("seq".into(), json!(engine.name()));
-    }
-    if let Some(QueueId { engine, queue }) = e.queue() {
-        o.insert("engine".into(), json!(engine));
-        o.insert("queue".into(), json!(queue));
-    }
-    if e.batch > 0 {
-        o.insert("batch".into(), json!(e.batch));
-    }
-    if let Value::Object(more) = own(&e.kind) {
-        o.extend(more);
-    }
-    Value::Object(o)
+    let mut line = Vec::new();
+    push_event(&mut line, e);
+    // What is written above is JSON; were it not, the test of every sample would see `null`.
+    serde_json::from_slice(&line).unwrap_or_default()
 }
 
 /// An edit as an object in a stream of events: `n` is the number of the event that it follows,
@@ -67,9 +144,18 @@ pub fn edit_json(p: &Program, e: &Edit, t_us: u64) -> Value {
     let more = match &e.change {
         Change::Store { addr: a, bytes } => {
             let hex = bytes.bytes().iter().map(|b| format!("{b:02x}")).collect::<String>();
-            json!({ "addr": addr(*a), "len": bytes.len(), "bytes": hex })
+            json!({ "addr": format!("{a:#018x}"), "len": bytes.len(), "bytes": hex })
         }
-        Change::Register { engine, offset, value } => mmio(*engine, *offset, *value, false),
+        Change::Register { engine, offset, value } => {
+            let (engine, offset, value) = (*engine, *offset, *value);
+            let kind = EventKind::MmioWrite { engine, offset, value, lost: false };
+            let mut as_event =
+                event_json(&Event { n: e.at, t_ns: 0, agent: Agent::Host, batch: 0, kind });
+            if let Value::Object(o) = &mut as_event {
+                ["n", "t_us", "agent", "kind"].iter().for_each(|k| drop(o.remove(*k)));
+            }
+            as_event
+        }
         Change::Cursor { dir, cursor, value, .. } => {
             json!({ "ring": dir.name(), "cursor": cursor.name(), "value": value })
         }
@@ -80,96 +166,4 @@ pub fn edit_json(p: &Program, e: &Edit, t_us: u64) -> Value {
         o.extend(more);
     }
     Value::Object(o)
-}
-
-/// What a kind has of its own.
-fn own(kind: &EventKind) -> Value {
-    match *kind {
-        EventKind::Call { op } => json!({ "op": op }),
-        EventKind::CallReturn { op, ret: r } => json!({ "op": op, "ret": ret(r) }),
-        EventKind::Stage { role, src, dst, size, barrier_code, ret: r, tx, rx, .. } => {
-            let slot = |s: super::event::SlotTaken| {
-                let bytes = s.desc.map(|d| d.to_bytes().map(|b| format!("{b:02x}")).concat());
-                json!({ "slot": s.slot, "ring_id": s.ring_id, "avail_after": s.avail_after,
-                        "next_desc_idx": s.next_desc_idx, "desc_ring_id": s.desc_ring_id,
-                        "desc": bytes })
-            };
-            json!({ "role": if role == Role::Marker { "marker" } else { "data" },
-                    "src": addr(src), "dst": addr(dst), "len": size,
-                    "barrier_code": barrier_code, "ret": ret(r), "slot": tx.slot,
-                    "tx": slot(tx), "rx": slot(rx) })
-        }
-        EventKind::CopyIn { dir, slot, count, .. } => {
-            json!({ "ring": dir.name(), "slot": slot, "count": count })
-        }
-        EventKind::Inst { pos, .. }
-        | EventKind::InstDone { pos, .. }
-        | EventKind::Blocked { pos } => json!({ "inst": pos.0 }),
-        EventKind::Patch { dir, slot, at, addr: a, .. } => {
-            json!({ "ring": dir.name(), "slot": slot, "at": addr(at), "len": 8, "addr": addr(a) })
-        }
-        EventKind::SemWait { id, value } => json!({ "sem": id, "value": value }),
-        EventKind::SemUpdate { id, add } => json!({ "sem": id, "value": add }),
-        EventKind::MarkerWrite { word: which, addr: a, value } => json!({
-            "word": if which == MarkerWord::Src { "src" } else { "dst" },
-            "addr": addr(a), "len": 4, "value": word(value) }),
-        EventKind::Store { addr: a, len } | EventKind::Land { addr: a, len } => {
-            json!({ "addr": addr(a), "len": len })
-        }
-        EventKind::CopyStart { m2s, s2m, .. } => json!({ "m2s_count": m2s, "s2m_count": s2m }),
-        EventKind::CopyStartReturn { ret: r, .. } => json!({ "ret": ret(r) }),
-        EventKind::CpuFence => json!({}),
-        EventKind::MmioWrite { engine, offset, value, lost } => mmio(engine, offset, value, lost),
-        EventKind::WaitBudget { count, asynchronous, first_us, following, .. } => json!({
-            "count": count, "asynchronous": asynchronous, "first_wait_us": first_us,
-            "following_wait": following }),
-        EventKind::Delay { us } => json!({ "us": us }),
-        EventKind::Poll { addr: a, reads, value } => {
-            json!({ "addr": addr(a), "len": 4, "reads": reads, "value": word(value) })
-        }
-        EventKind::PollIdle { reads, idle, .. } => json!({ "reads": reads, "idle": idle }),
-        EventKind::Ack { dir, count, before, after, available, .. } => json!({
-            "ring": dir.name(), "count": count, "next_cdesc_idx_before": before,
-            "next_cdesc_idx_after": after, "available_after": available }),
-        EventKind::Device(d) => json!({ "what": d.verb() }),
-        EventKind::Fetch { dir, slot, desc } => json!({ "ring": dir.name(), "slot": slot,
-            "len": desc.length(), "addr": addr(desc.ptr) }),
-        EventKind::Read { slot, addr: a, len } => {
-            json!({ "ring": "tx", "slot": slot, "addr": addr(a), "len": len })
-        }
-        EventKind::Visible { slot, addr: a, len } => {
-            json!({ "ring": "rx", "slot": slot, "addr": addr(a), "len": len })
-        }
-        EventKind::Retire { tx, rx, packet_end } => {
-            json!({ "slot": tx.or(rx), "tx_slot": tx, "rx_slot": rx, "packet_end": packet_end })
-        }
-        EventKind::Fault { dir, bit, slot, addr: a, aborted, injected } => {
-            let mut o = json!({ "ring": dir.name(), "slot": slot, "addr": addr(a), "bit": bit,
-                "aborted": aborted, "fault": cause::by_bit(dir, bit).map(|c| c.name) });
-            if injected {
-                o["injected"] = json!(true);
-            }
-            o
-        }
-        EventKind::Stall { dir, slot, why } => {
-            json!({ "ring": dir.name(), "slot": slot, "why": why.words() })
-        }
-    }
-}
-
-fn mmio(engine: u32, offset: u32, value: u32, lost: bool) -> Value {
-    let mut o = json!({ "engine": engine, "unit_off": format!("{offset:#x}"),
-        "value": word(value) });
-    if let Some(place) = reg::name_at(offset) {
-        o["reg"] = json!(place.name);
-        if let Some((dir, queue)) = place.queue {
-            o["queue"] = json!(queue);
-            o["ring"] = json!(dir.name());
-            o["q_off"] = json!(format!("{:#x}", offset - reg::queue_block(dir, queue)));
-        }
-    }
-    if lost {
-        o["lost"] = json!(true);
-    }
-    o
 }

@@ -527,6 +527,8 @@ impl Hash for Memory {
     }
 }
 
+mod difference;
 mod flat;
+pub use difference::{Cell, Difference};
 #[cfg(test)]
 mod tests;

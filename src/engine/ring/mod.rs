@@ -13,6 +13,7 @@ pub mod event;
 pub mod host;
 pub mod inject;
 pub mod json;
+pub mod keys;
 pub mod life;
 mod lint;
 pub mod loose;

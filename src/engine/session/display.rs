@@ -58,7 +58,7 @@ impl Session {
         }
         match eval(self, &self.machine, expr) {
             Err(e @ (EvalError::Name(..) | EvalError::Depth)) => return Err(e.into_diagnostic()),
-            Ok(_) | Err(EvalError::DivideByZero | EvalError::Unknown(_)) => {}
+            Ok(_) | Err(EvalError::DivideByZero(_) | EvalError::Unknown(_)) => {}
         }
         let new = Shown { number: self.next_display, expr: expr.clone(), form };
         self.next_display += 1;

@@ -5,7 +5,7 @@
 
 use super::eval::{SlotPart, part_of, queue_of};
 use super::moves::Watch;
-use super::{EvalError, Outcome, Session};
+use super::{Effect, EvalError, Outcome, Session};
 use crate::diag::Diagnostic;
 use crate::engine::command::{InjectAt, SaveFormat};
 use crate::engine::edit::{Change, Cursor, Edit};
@@ -18,38 +18,6 @@ use crate::udma::{DESC_BYTES, Desc, Dir, cause, field, reg};
 use imbl::Vector;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// What a command asks of the world outside, which its caller does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Write a program to a file.
-    Save {
-        /// The file, as the user named it.
-        file: String,
-        /// How.
-        format: SaveFormat,
-        /// Over a file that is there.
-        over: bool,
-        /// What.
-        program: Arc<Program>,
-    },
-    /// Write a text to a file, over one that is there.
-    Write {
-        /// The file, as the user named it.
-        file: String,
-        /// What.
-        text: String,
-    },
-}
-
-impl Effect {
-    /// The file that is written.
-    pub fn file(&self) -> &str {
-        match self {
-            Effect::Save { file, .. } | Effect::Write { file, .. } => file,
-        }
-    }
-}
 
 /// One edit as it was made, and what it put away.
 #[derive(Debug, Clone)]
@@ -417,7 +385,8 @@ impl Session {
         let found = there.findings.clone();
         if n >= from {
             self.before = std::mem::replace(&mut self.machine, there);
-            why = self.goto(n, watch);
+            // One that would go on too long has gone there once already.
+            why = self.goto(n, watch).unwrap_or_else(|d| d.message);
         }
         let lost = self.forget_after(from, &found);
         self.recount(from);

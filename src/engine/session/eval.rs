@@ -3,7 +3,7 @@
 
 use super::Session;
 use crate::diag::Diagnostic;
-use crate::engine::command::distance;
+use crate::engine::command::{distance, nearest};
 use crate::engine::expr::{
     BinOp, Expr, INDEX, PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES, UnOp,
 };
@@ -18,8 +18,8 @@ use crate::udma::{DESC_BYTES, Desc, Dir, Field, View, Word, field, reg};
 pub enum EvalError {
     /// A name stands for nothing; what would, as help.
     Name(String, String),
-    /// A division by zero.
-    DivideByZero,
+    /// A division by this, which is 0.
+    DivideByZero(String),
     /// Bytes that nobody wrote, or whose content is unknown.
     Unknown(String),
     /// Nested too deeply.
@@ -36,7 +36,9 @@ impl EvalError {
     pub fn into_diagnostic(self) -> Diagnostic {
         match self {
             EvalError::Name(text, help) => Diagnostic::new("S005", text).help(help),
-            EvalError::DivideByZero => Diagnostic::new("S006", "division by zero"),
+            EvalError::DivideByZero(by) => {
+                Diagnostic::new("S006", format!("division by zero: `{by}` is 0"))
+            }
             EvalError::Unknown(text) => Diagnostic::new("S006", text),
             EvalError::Depth => {
                 Diagnostic::new("S006", format!("nested deeper than {MAX_EXPR_DEPTH}"))
@@ -107,10 +109,12 @@ impl Eval<'_> {
             Expr::Num(n) => Ok(*n),
             Expr::Var(name) => self.s.vars.get(name).copied().ok_or_else(|| {
                 let known: Vec<String> = self.s.vars.keys().map(|k| format!("${k}")).collect();
-                EvalError::Name(
-                    format!("no variable `${name}`"),
-                    format!("variables: {}", list(&known)),
-                )
+                let near = nearest(name, self.s.vars.keys().map(String::as_str));
+                let help = match near.as_slice() {
+                    [] => format!("variables: {}", list(&known)),
+                    near => format!("did you mean `${}`?", near.join("` or `$")),
+                };
+                EvalError::Name(format!("no variable `${name}`"), help)
             }),
             Expr::Name(name) => self.property(name),
             Expr::Slot { queue, dir, index, path } => {
@@ -137,7 +141,8 @@ impl Eval<'_> {
             }
             Expr::Binary(BinOp::LogAnd, a, b) => Ok(u64::from(value(a)? != 0 && value(b)? != 0)),
             Expr::Binary(BinOp::LogOr, a, b) => Ok(u64::from(value(a)? != 0 || value(b)? != 0)),
-            Expr::Binary(op, a, b) => binary(*op, value(a)?, value(b)?),
+            Expr::Binary(op, a, b) => binary(*op, value(a)?, value(b)?)
+                .ok_or_else(|| EvalError::DivideByZero(b.to_string())),
         }
     }
 
@@ -350,12 +355,13 @@ fn ring(q: &Queue, dir: Dir, name: &str) -> Result<u64, EvalError> {
     })
 }
 
-fn binary(op: BinOp, a: u64, b: u64) -> Result<u64, EvalError> {
+/// `None` where it divides by zero.
+fn binary(op: BinOp, a: u64, b: u64) -> Option<u64> {
     let shift = |f: fn(u64, u32) -> u64| if b >= 64 { 0 } else { f(a, b as u32) };
-    Ok(match op {
+    Some(match op {
         BinOp::Mul => a.wrapping_mul(b),
-        BinOp::Div => a.checked_div(b).ok_or(EvalError::DivideByZero)?,
-        BinOp::Rem => a.checked_rem(b).ok_or(EvalError::DivideByZero)?,
+        BinOp::Div => a.checked_div(b)?,
+        BinOp::Rem => a.checked_rem(b)?,
         BinOp::Add => a.wrapping_add(b),
         BinOp::Sub => a.wrapping_sub(b),
         BinOp::Shl => shift(|a, b| a << b),

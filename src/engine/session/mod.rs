@@ -5,9 +5,11 @@
 //! undo ([`Timeline`]). The same session serves the screen, scripts and tests. Rules:
 //! `docs/commands.md`.
 
+mod assert;
 mod causes;
 mod display;
 mod edit;
+mod effect;
 mod eval;
 mod find;
 mod look;
@@ -19,7 +21,7 @@ mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
-pub use edit::Effect;
+pub use effect::Effect;
 pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
 pub use look::{describe_event, inst_words};
@@ -38,6 +40,7 @@ use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, Ret};
 use super::schedule::Schedule;
 use crate::diag::{Diagnostic, Severity};
+use crate::limits::MAX_RUN_EVENTS;
 use crate::udma::Dir;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -106,6 +109,8 @@ pub struct Session {
     found: Option<Schedule>,
     /// Races that an `expect` named, by the events of both sides.
     expected_races: BTreeSet<(u64, u64)>,
+    /// Events that one command may pass.
+    bound: u64,
 }
 
 impl Session {
@@ -134,7 +139,14 @@ impl Session {
             readings: None,
             found: None,
             expected_races: BTreeSet::new(),
+            bound: MAX_RUN_EVENTS,
         }
+    }
+
+    /// Lets one command pass at most this many events, in place of [`MAX_RUN_EVENTS`].
+    #[must_use]
+    pub fn bounded(self, events: u64) -> Session {
+        Session { bound: events.max(1), ..self }
     }
 
     /// Goes on with another program from its event 0. Stops, variables, the selected queue and the
@@ -152,6 +164,7 @@ impl Session {
             stage: self.stage,
             readings: self.readings,
             found: self.found.take(),
+            bound: self.bound,
             ..new
         };
         self.adopt_stops(stops);
@@ -330,6 +343,10 @@ impl Session {
             Command::Undo => self.undo(watch),
             Command::Redo => self.redo(watch),
             Command::Save { file, format, over } => self.save(file, *format, *over),
+            Command::Export { form, file } => {
+                let effect = Effect::Export { form: *form, file: file.clone() };
+                Ok(Outcome { effect: Some(effect), ..Outcome::default() })
+            }
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
@@ -353,21 +370,6 @@ impl Session {
     /// S005 for a name that stands for nothing, S006 for an expression without a value.
     pub fn value(&self, expr: &super::expr::Expr) -> Result<u64, Diagnostic> {
         eval(self, &self.machine, expr).map_err(EvalError::into_diagnostic)
-    }
-
-    fn assert(&self, expr: &super::expr::Expr, text: Option<&str>) -> Result<Outcome, Diagnostic> {
-        if self.value(expr)? != 0 {
-            return Ok(Outcome::default());
-        }
-        let text = text.map(|t| format!(": {t}")).unwrap_or_default();
-        let message = format!("{expr} is 0 at event {}{text}", self.machine.n);
-        let mut d = Diagnostic::new("S007", message);
-        if let super::expr::Expr::Binary(_, a, b) = expr
-            && let (Ok(a), Ok(b)) = (self.value(a), self.value(b))
-        {
-            d = d.help(format!("left {a} ({a:#x}), right {b} ({b:#x})"));
-        }
-        Err(d)
     }
 
     fn expect(&mut self, e: &Expect) -> Result<Outcome, Diagnostic> {

@@ -4,9 +4,8 @@
 use super::stops::is_doorbell;
 use super::{Outcome, Session, describe_event, eval};
 use crate::diag::Diagnostic;
-use crate::engine::command::{Command, Goto, Unit, Who};
+use crate::engine::command::{Command, Goto, Unit, Who, nearest};
 use crate::engine::ring::{Agent, Event, EventKind, Machine, Phase};
-use crate::limits::MAX_RUN_EVENTS;
 use crate::udma::Dir;
 use std::ops::ControlFlow;
 
@@ -106,24 +105,22 @@ impl Session {
             Command::Continue { back } => self.go(1, *back, watch, &mut |_, _, _, _| Ok(false)),
             Command::Goto(Goto::Event(expr)) => {
                 let n = self.value(expr)?;
-                Ok(self.goto(n, watch))
+                self.goto(n, watch)
             }
-            Command::Goto(Goto::Mark(name)) if name == "end" => Ok(self.goto(u64::MAX, watch)),
+            Command::Goto(Goto::Mark(name)) if name == "end" => self.goto(u64::MAX, watch),
             Command::Goto(Goto::Mark(name)) => match self.marks.get(name) {
-                Some(&n) => Ok(self.goto(n, watch)),
+                Some(&n) => self.goto(n, watch),
                 None => {
-                    let known: Vec<&str> = self.marks.keys().map(String::as_str).collect();
-                    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
                     let d = Diagnostic::new("S005", format!("no mark `{name}`"));
-                    Err(d.help(format!("marks: {known}; `end` is the end of the run")))
+                    Err(d.help(self.marks_near(name)))
                 }
             },
-            _ => Ok(self.goto(0, watch)),
+            _ => self.goto(0, watch),
         }
     }
 
     /// To event `n`, or to the end where there are fewer.
-    pub(super) fn goto(&mut self, asked: u64, watch: Watch<'_>) -> String {
+    pub(super) fn goto(&mut self, asked: u64, watch: Watch<'_>) -> Result<String, Diagnostic> {
         let (n, from) = (asked, self.machine.n);
         let n = n.min(self.end().unwrap_or(u64::MAX));
         let mut m = self.timeline.base(n, &self.machine);
@@ -136,14 +133,37 @@ impl Session {
                 if m.n > from {
                     self.machine = m;
                 }
-                return "cancelled".to_owned();
+                return Ok("cancelled".to_owned());
+            }
+            if m.n < n {
+                self.in_bound(m.n, from)?;
             }
         }
         self.machine = m;
         if self.machine.n < asked && asked != u64::MAX {
-            return format!("the run ends at event {}", self.machine.n);
+            return Ok(format!("the run ends at event {}", self.machine.n));
         }
-        String::new()
+        Ok(String::new())
+    }
+
+    /// Refuses to go on where a command has come farther than it may.
+    fn in_bound(&self, n: u64, from: u64) -> Result<(), Diagnostic> {
+        if n.saturating_sub(from) < self.bound {
+            return Ok(());
+        }
+        let text = format!("given up after {} events: the run goes on", self.bound);
+        Err(Diagnostic::new("S030", text).help("go there in smaller steps"))
+    }
+
+    /// The marks that a name may have meant, as advice.
+    fn marks_near(&self, name: &str) -> String {
+        let known: Vec<&str> = self.marks.keys().map(String::as_str).collect();
+        let end = "`end` is the end of the run";
+        match nearest(name, known.iter().copied().chain(["end"])).as_slice() {
+            [] if known.is_empty() => format!("marks: none; {end}"),
+            [] => format!("marks: {}; {end}", known.join(", ")),
+            near => format!("did you mean `{}`?", near.join("` or `")),
+        }
     }
 
     /// Runs until the question is answered yes `count` times or a stop is hit.
@@ -186,9 +206,8 @@ impl Session {
                 self.machine = m;
                 return Ok("cancelled".to_owned());
             }
-            if m.n - from >= MAX_RUN_EVENTS {
-                self.machine = m;
-                return Ok(format!("given up after {MAX_RUN_EVENTS} events"));
+            if left > 0 {
+                self.in_bound(m.n, from)?;
             }
         }
     }

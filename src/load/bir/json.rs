@@ -80,7 +80,7 @@ pub enum Tree<'m> {
 
 impl<'m> Tree<'m> {
     /// One level of a kept value; all else as it is.
-    fn opened(&self) -> Opened<'_, 'm> {
+    pub fn opened(&self) -> Opened<'_, 'm> {
         match self {
             Tree::Kept(Value::Arr(items)) => Opened::Kept(items),
             Tree::Kept(Value::Obj(members)) => Opened::KeptObj(members),
@@ -91,11 +91,17 @@ impl<'m> Tree<'m> {
     }
 }
 
-enum Opened<'a, 'm> {
+/// One level of a tree.
+pub enum Opened<'a, 'm> {
+    /// No array and no object.
     Leaf(&'a Tree<'m>),
+    /// An array.
     Arr(&'a [Tree<'m>]),
+    /// An object.
     Obj(&'a [(&'m str, Tree<'m>)]),
+    /// An array that was kept.
     Kept(&'m [Value]),
+    /// An object that was kept.
     KeptObj(&'m [(Name, Value)]),
 }
 
@@ -159,6 +165,13 @@ impl Lines<'_> {
         }
         tree(v, self.depth, self.out);
     }
+}
+
+/// A tree on one line.
+pub fn line(v: &Tree<'_>) -> String {
+    let mut out = String::new();
+    flat(v, usize::MAX, &mut out);
+    out
 }
 
 /// Writes a value on one line; gives up, with something written, where `out` would become

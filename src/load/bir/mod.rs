@@ -9,6 +9,7 @@
 pub(crate) mod arbitrary;
 mod clause;
 mod decode;
+mod fields;
 mod inst;
 mod json;
 mod keys;
@@ -30,6 +31,7 @@ use print::Printer;
 use spans::{Fault, Lines, Origin};
 use tape::{Json, Tape};
 
+pub use fields::Keys;
 pub use parse::HEADER;
 pub use spans::Spans;
 

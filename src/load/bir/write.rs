@@ -3,8 +3,9 @@
 
 use super::json::Tree;
 use crate::bir::{
-    Allocation, AluOp, Block, Body, Dep, DgeType, Expr, Extra, Form, Inst, Location, Mode, Module,
-    Name, Operand, OperandKind, Pattern, QosClass, Reference, StorageKind, TransposeOp, Value,
+    Allocation, AluOp, Block, Body, Dep, DgeType, Expr, Extra, Form, Function, Inst, Location,
+    Mode, Module, Name, Operand, OperandKind, Pattern, QosClass, Queue, Reference, StorageKind,
+    TransposeOp, Value,
 };
 
 /// An object that is being made.
@@ -95,28 +96,27 @@ pub(super) fn module(m: &Module) -> Tree<'_> {
     if let Some(arch) = m.arch {
         o.put("arch", text(arch.name()));
     }
-    o.put(
-        "functions",
-        list(&m.functions, |f| {
-            let mut o = Object::of(&f.extra);
-            o.put_if(!f.name.is_empty(), "name", || text(&f.name));
-            o.put("allocations", list(&f.allocations, allocation));
-            o.put("blocks", list(&f.blocks, block));
-            o.done()
-        }),
-    );
-    o.put_if(!m.queues.is_empty(), "queues", || {
-        list(&m.queues, |q| {
-            let mut o = Object::of(&q.extra);
-            o.put("name", text(&q.name));
-            o.put("blocks", list(&q.blocks, block));
-            o.done()
-        })
-    });
+    o.put("functions", list(&m.functions, function));
+    o.put_if(!m.queues.is_empty(), "queues", || list(&m.queues, queue));
     o.done()
 }
 
-fn allocation(a: &Allocation) -> Tree<'_> {
+pub(super) fn function(f: &Function) -> Tree<'_> {
+    let mut o = Object::of(&f.extra);
+    o.put_if(!f.name.is_empty(), "name", || text(&f.name));
+    o.put("allocations", list(&f.allocations, allocation));
+    o.put("blocks", list(&f.blocks, block));
+    o.done()
+}
+
+pub(super) fn queue(q: &Queue) -> Tree<'_> {
+    let mut o = Object::of(&q.extra);
+    o.put("name", text(&q.name));
+    o.put("blocks", list(&q.blocks, block));
+    o.done()
+}
+
+pub(super) fn allocation(a: &Allocation) -> Tree<'_> {
     let mut o = Object::of(&a.extra);
     let kind = match &a.storage {
         StorageKind::Memory => "memory_location_set",
@@ -135,7 +135,7 @@ fn allocation(a: &Allocation) -> Tree<'_> {
     o.done()
 }
 
-fn location(l: &Location) -> Tree<'_> {
+pub(super) fn location(l: &Location) -> Tree<'_> {
     let mut o = Object::of(&l.extra);
     o.put("Skind", text("memory_location"));
     o.put("name", text(&l.name));
@@ -152,14 +152,14 @@ fn location(l: &Location) -> Tree<'_> {
     o.done()
 }
 
-fn block(b: &Block) -> Tree<'_> {
+pub(super) fn block(b: &Block) -> Tree<'_> {
     let mut o = Object::of(&b.extra);
     o.name("name", b.name.as_ref());
     o.put("instructions", list(&b.insts, |i| inst(i)));
     o.done()
 }
 
-fn inst(i: &Inst) -> Tree<'_> {
+pub(super) fn inst(i: &Inst) -> Tree<'_> {
     let mut o = Object::of(&i.extra);
     o.put_if(!i.name.is_empty(), "name", || text(&i.name));
     o.put("opcode", text(i.opcode.name()));

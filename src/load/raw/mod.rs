@@ -7,6 +7,7 @@
 
 mod batch;
 mod browse;
+mod compare;
 mod memory;
 mod order;
 mod program;
@@ -22,6 +23,7 @@ use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
 
 pub use batch::Batching;
 pub use browse::browse_program;
+pub use compare::{InOrder, as_pair, in_order};
 pub use order::{Order, order};
 pub use program::{infer_arch, to_program, to_program_many};
 

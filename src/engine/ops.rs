@@ -4,7 +4,7 @@
 //! assembly's parser and printer, so that the four agree by construction. Codes and operands
 //! are listed in `docs/container.md` and `docs/assembly.md`.
 
-use crate::engine::program::{Blob, DeviceOp, HostOp, QueueId, RingType};
+use super::program::{Blob, DeviceOp, HostOp, QueueId, RingType};
 use crate::udma::Dir;
 use crate::udma::profile::WaitKind;
 
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn load_every_verb_has_its_blank_operation_and_code() {
+    fn every_verb_has_its_blank_operation_and_code() {
         for (i, name) in VERBS.iter().enumerate() {
             let op = blank(name);
             assert_eq!(op.as_ref().map(HostOp::verb), Some(*name));

@@ -1,0 +1,46 @@
+//! What a command asks of the world outside, as data: the session touches no file.
+
+use crate::engine::command::{ExportForm, SaveFormat};
+use crate::engine::program::Program;
+use std::sync::Arc;
+
+/// What the caller of a session has to do after a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Write a program to a file.
+    Save {
+        /// The file, as the user named it.
+        file: String,
+        /// How.
+        format: SaveFormat,
+        /// Over a file that is there.
+        over: bool,
+        /// What.
+        program: Arc<Program>,
+    },
+    /// Write a text to a file, over one that is there.
+    Write {
+        /// The file, as the user named it.
+        file: String,
+        /// What.
+        text: String,
+    },
+    /// Write the events up to the position, or the rings as they stand, to a file.
+    Export {
+        /// In which form.
+        form: ExportForm,
+        /// The file, as the user named it.
+        file: String,
+    },
+}
+
+impl Effect {
+    /// The file that is written.
+    pub fn file(&self) -> &str {
+        match self {
+            Effect::Save { file, .. }
+            | Effect::Write { file, .. }
+            | Effect::Export { file, .. } => file,
+        }
+    }
+}

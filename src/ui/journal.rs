@@ -1,0 +1,123 @@
+//! What was done on the screen, as the lines of a script that does it again
+//! (`docs/screen.md`, "Recording").
+//!
+//! A key is a command, so every command is one line. The screen also selects a queue where the
+//! newest event was, which a script does not; and it looks ahead, so that it may know the end of
+//! the run. Lines that make up for both are written where they matter.
+
+use super::model::Model;
+use crate::diag::Diagnostic;
+use crate::engine::command::Command;
+use crate::engine::program::QueueId;
+use crate::engine::session::{Progress, Session};
+use crate::script;
+use std::ops::ControlFlow;
+
+/// The commands that were carried out, and what a script that repeats them knows.
+#[derive(Debug, Clone, Default)]
+pub struct Journal {
+    /// The queue that is selected in a script of the lines so far.
+    selected: Option<QueueId>,
+    /// Such a script has come to the end of the run.
+    end_known: bool,
+    /// Lines that were not taken yet.
+    lines: Vec<String>,
+}
+
+impl Journal {
+    /// A journal of what is done from here on.
+    pub fn new(session: &Session) -> Journal {
+        let end_known = session.end() == Some(session.position());
+        Journal { selected: session.selected(), end_known, lines: Vec::new() }
+    }
+
+    /// The lines that make a script do what the screen does with this command; none for what
+    /// asks nothing of the session.
+    pub fn lines_for(&self, session: &Session, command: &Command) -> Vec<String> {
+        if matches!(command, Command::Help(_) | Command::Quit | Command::Source(_)) {
+            return Vec::new();
+        }
+        let text = script::print(command);
+        let mut lines = self.catching_up(session);
+        if !self.end_known && session.end().is_some() && names_the_end(&text) {
+            lines.extend(["goto end".to_owned(), format!("goto {}", session.position())]);
+        }
+        lines.push(text);
+        lines
+    }
+
+    /// The line that selects the queue that is selected on the screen.
+    fn catching_up(&self, session: &Session) -> Vec<String> {
+        let other = session.selected().filter(|id| Some(*id) != self.selected);
+        other.map(|id| format!("info queue {id}")).into_iter().collect()
+    }
+}
+
+/// Whether a command asks for the number of the last event.
+fn names_the_end(text: &str) -> bool {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$')).any(|w| w == "end")
+}
+
+impl Model {
+    /// The lines that the journal will have of a command that is about to be carried out.
+    pub fn foreseen(&self, command: &Command) -> Vec<String> {
+        self.journal.as_ref().map_or_else(Vec::new, |j| j.lines_for(&self.session, command))
+    }
+
+    /// The lines of what was carried out since this was asked last.
+    pub fn take_journal(&mut self) -> Vec<String> {
+        self.journal.as_mut().map_or_else(Vec::new, |j| std::mem::take(&mut j.lines))
+    }
+
+    /// Carries out a command, and writes it into the journal if there is one. `watch` sees the
+    /// screen as it was, and can cancel.
+    ///
+    /// # Errors
+    /// The command's diagnostic, which is not yet shown.
+    pub fn run(
+        &mut self,
+        command: &Command,
+        watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
+    ) -> Result<bool, Diagnostic> {
+        let mut lines = self.foreseen(command);
+        let from = self.session.position();
+        let mut cancelled = false;
+        let result = self.carry_out(command, &mut |model, progress| {
+            let go_on = watch(model, progress);
+            cancelled |= go_on.is_break();
+            go_on
+        });
+        let (here, end) = (self.session.position(), self.session.end());
+        let Some(journal) = self.journal.as_mut().filter(|_| result.is_ok()) else { return result };
+        if cancelled {
+            // It stays where it got to, which no condition says.
+            lines.pop();
+            lines.extend((here != from).then(|| format!("goto {here}")));
+        }
+        if !lines.is_empty() {
+            journal.selected = self.settled;
+            journal.end_known |= end == Some(here) || lines.iter().any(|l| l == "goto end");
+        }
+        journal.lines.append(&mut lines);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_asks_for_the_end_is_known_by_its_words() {
+        for (text, names) in [
+            ("print end - 1", true),
+            ("until event == end", true),
+            ("goto end", true),
+            ("print $end", false),
+            ("echo ended", false),
+            ("break tx[3] if end>4", true),
+        ] {
+            assert_eq!(names_the_end(text), names, "{text}");
+        }
+    }
+}
