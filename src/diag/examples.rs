@@ -248,6 +248,10 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("S011", "`--start 99999` on a ring of 64."),
     ("S012", r#"`{"x": "00"}` for a location of 256 bytes."#),
     ("S013", "`--allow D0171`."),
+    ("S060", "A lesson with `titel = \"Rings\"`, or with `before = [\"save x.dma\"]`."),
+    ("S061", "`hint` on a screen without a lesson."),
+    ("S062", "`dmadbg learn --check words --answers FILE` where the file says `answer 1000`."),
+    ("S063", "A task with `check = [\"assert tx.retired == 1\"]` and `solution = [\"step 2\"]`."),
 ];
 
 /// The example of a code; empty where the code is not known.
