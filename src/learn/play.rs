@@ -260,9 +260,8 @@ impl Play {
             *state = TaskState::Solved;
         }
         let mut text = vec!["Right.".to_owned()];
-        match (text.first_mut(), after.first()) {
-            (Some(head), Some(first)) => *head = format!("{head} {first}"),
-            _ => {}
+        if let (Some(head), Some(first)) = (text.first_mut(), after.first()) {
+            *head = format!("{head} {first}");
         }
         text.extend(after.into_iter().skip(1));
         self.told = Some(Told { kind: ToldKind::Right, text });

@@ -1,13 +1,12 @@
 //! A lesson's file (TOML) to a [`Lesson`]: everything that is wrong with it, each with line and
 //! column (`docs/learn.md`, "The file").
 
+use super::allowed::{judges, may_use};
 use super::model::{Fact, Goal, Lesson, Line, ProgramRef, Races, State, Task, Wrong, WrongWay};
 use crate::diag::{Diagnostic, Place, Report};
-use crate::engine::command::{Command, Order, nearest};
+use crate::engine::command::nearest;
 use crate::engine::expr::Expr;
-use crate::limits::{
-    MAX_LESSON_BYTES, MAX_LESSON_EVENTS, MAX_LESSON_LIST, MAX_LESSON_TASKS, MAX_SAME_CODE,
-};
+use crate::limits::{MAX_LESSON_BYTES, MAX_LESSON_LIST, MAX_LESSON_TASKS, MAX_SAME_CODE};
 use crate::script::{parse_command, parse_expr};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -282,7 +281,8 @@ impl<'t> Reader<'t> {
                 self.wrong(v.span(), text);
             }
         }
-        if !table.contains_key(key) && !(key == "check" && table.contains_key("races")) {
+        let is_told = table.contains_key(key) || key == "check" && table.contains_key("races");
+        if !is_told {
             self.missing(span.clone(), &format!("`{key}`: what the wrong answer is"));
         }
         let lines = self.lines(table, "lines");
@@ -574,81 +574,4 @@ fn paragraphs(text: &str) -> Vec<String> {
         }
     }
     out
-}
-
-/// What a lesson may do: move, look, change the run. A lesson from a stranger can do no harm:
-/// it writes no file, reads none, and does not leave.
-fn may_use(command: &Command) -> bool {
-    match command {
-        Command::Order(Order::Explore { file, bound }) => {
-            file.is_none() && bound.is_none_or(|b| b <= MAX_LESSON_EVENTS)
-        }
-        Command::Order(Order::Replay(file)) => file.is_none(),
-        command => is_harmless(command),
-    }
-}
-
-/// Whether a command belongs into a check: it moves, changes or asserts, and costs no more than
-/// the events that it runs through.
-fn judges(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Step { .. }
-            | Command::Next { .. }
-            | Command::Continue { .. }
-            | Command::Until { .. }
-            | Command::Finish { .. }
-            | Command::Doorbell { .. }
-            | Command::Goto(_)
-            | Command::Restart
-            | Command::SetVar(..)
-            | Command::Set { .. }
-            | Command::Inject { .. }
-            | Command::Undo
-            | Command::Redo
-            | Command::Assert { .. }
-            | Command::Expect(_)
-    )
-}
-
-fn is_harmless(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Step { .. }
-            | Command::Next { .. }
-            | Command::Continue { .. }
-            | Command::Until { .. }
-            | Command::Finish { .. }
-            | Command::Doorbell { .. }
-            | Command::Goto(_)
-            | Command::Restart
-            | Command::Break { .. }
-            | Command::Watch { .. }
-            | Command::Catch { .. }
-            | Command::Delete(_)
-            | Command::Enable(..)
-            | Command::Print { .. }
-            | Command::Examine { .. }
-            | Command::Find { .. }
-            | Command::Where
-            | Command::Info { .. }
-            | Command::Explain(_)
-            | Command::Provenance(_)
-            | Command::Why(_)
-            | Command::LastWrite(_)
-            | Command::NextRead(_)
-            | Command::Origin(_)
-            | Command::Order(_)
-            | Command::Pass(_)
-            | Command::List(_)
-            | Command::Mark(_)
-            | Command::SetVar(..)
-            | Command::Set { .. }
-            | Command::Inject { .. }
-            | Command::Undo
-            | Command::Redo
-            | Command::Assert { .. }
-            | Command::Expect(_)
-            | Command::Echo(_)
-    )
 }

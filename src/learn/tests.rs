@@ -380,7 +380,7 @@ fn the_sources_of_facts_are_pages_that_there_are() {
             for page in pages.clone() {
                 assert!(root.join(page).is_file(), "{}: {page}", r.lesson.name);
             }
-            let last = pages.clone().last().expect(&f.source);
+            let last = pages.clone().next_back().expect(&f.source);
             let text = std::fs::read_to_string(root.join(last)).unwrap();
             if let Some(h) = heading.next() {
                 let stands = |h: &str| text.lines().any(|l| l.starts_with('#') && l.ends_with(h));
