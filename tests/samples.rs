@@ -21,6 +21,7 @@ const SHOWS: &[(&str, &[&str])] = &[
     ("double-buffer.dma", &[]),
     ("memset.dma", &[]),
     ("no-doorbell.dma", &["R002", "R015"]),
+    ("race.dma", &[]),
     ("ring-full.dma", &["R015", "R017"]),
     ("three-queues.dma", &[]),
     ("timeout.dma", &["R002", "R015", "R016"]),

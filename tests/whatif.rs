@@ -229,14 +229,14 @@ fn a_file_that_is_there_is_written_over_only_when_told() {
     let r = run(dir.path(), &sample("copy-4k.dma"), "step\nsave there.dma\n", &[]);
     assert_eq!(r.status, 2);
     assert!(r.err.contains("error[S022]: `there.dma` is there already"), "{}", r.err);
-    assert!(r.err.contains("s.dbg:2:1") && r.err.contains("`save!` writes over it"), "{}", r.err);
+    assert!(r.err.contains("s.dbg:2:6") && r.err.contains("`save!` writes over it"), "{}", r.err);
     assert_eq!(std::fs::read(&there).unwrap(), b"mine");
     let r = run(dir.path(), &sample("copy-4k.dma"), "save! there.dma\n", &[]);
     assert_eq!(r.status, 0, "{}", r.err);
     assert!(std::fs::read_to_string(&there).unwrap().starts_with("dma 1\n"));
     let r = run(dir.path(), &sample("copy-4k.dma"), "save nowhere/a.bin\n", &[]);
     assert_eq!(r.status, 2);
-    assert!(r.err.contains("error[D007]") && r.err.contains("s.dbg:1:1"), "{}", r.err);
+    assert!(r.err.contains("error[D007]") && r.err.contains("s.dbg:1:6"), "{}", r.err);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing half written is left");
 }
 
@@ -263,7 +263,7 @@ fn the_lints_see_what_was_changed() {
     let script = "finish\ninfo checks\nset tx[0].last = 0\ninfo checks\nundo\ninfo checks q0\n";
     let r = run(dir.path(), &sample("copy-4k.dma"), script, &[]);
     assert_eq!(r.status, 0, "{}", r.err);
-    let clean = "no lint finds anything in the rings of e128.q0";
+    let clean = "no check finds anything in the rings of e128.q0";
     assert_eq!(r.out.matches(clean).count(), 2, "{}", r.out);
     let found = r.out.lines().find(|l| l.starts_with("error[D0")).unwrap();
     assert!(found.contains("e128.q0.tx[0]"), "{found}");

@@ -4,6 +4,8 @@
 use super::*;
 use proptest::prelude::*;
 
+mod timeline;
+
 fn one(path: &Path) -> Diagnostic {
     let r = open(&[path.to_owned()], &LoadOptions::default()).unwrap_err();
     assert_eq!(r.items.len(), 1, "{r:?}");

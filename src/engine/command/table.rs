@@ -574,21 +574,22 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.into_iter().filter(|(d, _)| *d == least && *d <= most).map(|(_, k)| k).take(3).collect()
 }
 
-/// Edits between two words, for suggestions.
+/// Edits between two words, for suggestions: letters put in, left out, exchanged for another,
+/// and two neighbours that changed places.
 pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut left = i + 1;
-        let mut diagonal = i;
+    for (i, ca) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
         for (j, cb) in b.iter().enumerate() {
-            let up = row[j + 1];
-            let next = (diagonal + usize::from(ca != *cb)).min(left + 1).min(up + 1);
-            row[j] = left;
-            diagonal = up;
-            left = next;
+            let mut n = (row[j] + usize::from(ca != cb)).min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && *ca == b[j - 1] && a[i - 1] == *cb {
+                n = n.min(before[j - 1] + 1);
+            }
+            next.push(n);
         }
-        row[b.len()] = left;
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -634,7 +635,8 @@ mod tests {
 
     #[test]
     fn distance_counts_edits() {
-        assert_eq!(distance("step", "stpe"), 2);
+        assert_eq!(distance("step", "stpe"), 1);
+        assert_eq!(distance("ca", "abc"), 3);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("kitten", "sitting"), 3);
     }

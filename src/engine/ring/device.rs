@@ -177,6 +177,23 @@ pub fn next_action(q: &Queue) -> Action {
     }
 }
 
+/// What the packet of one Tx descriptor does, where its flags and its length are good.
+pub fn single_work(desc: &Desc) -> Option<Work> {
+    let good = desc.first() && desc.last() && !desc.concat() && !desc.is_meta();
+    if !good || desc.length() > MAX_PACKET_BYTES {
+        return None;
+    }
+    let mut packet = Packet { tx_bytes: desc.length(), ..Packet::default() };
+    packet.tx.push_back(Held { k: 0, desc: *desc });
+    let (work, need) = work::judge(&packet);
+    (need == desc.length()).then_some(work)
+}
+
+/// Whether the flags of the one Rx descriptor of a packet are good.
+pub fn rx_is_plain(desc: &Desc) -> bool {
+    !desc.concat() && desc.first() == desc.last()
+}
+
 /// The address that a descriptor names, a symbolic one resolved.
 ///
 /// # Errors

@@ -6,7 +6,7 @@
 //! transfers into batches are in [`copy`].
 
 pub mod copy;
-pub(super) mod stage;
+pub(in crate::engine::ring) mod stage;
 mod start;
 pub mod zero;
 

@@ -4,7 +4,7 @@
 //! what the program's schedule holds back (`loose`). A run is therefore a function of the program
 //! alone, and an event number names a moment.
 
-use super::device::{self, Action, LaterFault};
+use super::device::LaterFault;
 use super::digest::digest;
 use super::event::{Agent, Event, EventKind, Phase, Ret};
 use super::host::Host;
@@ -18,7 +18,6 @@ use crate::bir::exec::Control;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_RUN_SAME_CODE;
-use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
 use std::cmp::Ordering::{Greater, Less};
@@ -109,8 +108,11 @@ pub struct Machine {
 
 /// A CPU agent whose turn it may be.
 pub(super) struct NextCpu {
+    /// The sequencer; none: the host.
     pub who: Option<usize>,
+    /// When it acts, nanoseconds.
     pub at: u64,
+    /// Its act is a read of its marker.
     pub polls: bool,
     /// When the next of the others acts.
     pub others_at: u64,
@@ -158,10 +160,7 @@ impl Machine {
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
         let before = self.findings.len();
-        for cpu in std::iter::once(&mut self.host).chain(self.seqs.iter_mut().map(|s| &mut s.host))
-        {
-            cpu.opened = None;
-        }
+        self.nothing_opened();
         self.n += 1;
         let next = match self.loose {
             None => self.next(p).map(|(agent, kind)| (agent, kind, None)),
@@ -189,6 +188,14 @@ impl Machine {
         self.last = Some(event);
         self.edit_here(p);
         Step { event, findings: self.findings.len() - findings_before }
+    }
+
+    /// No batch was opened by an event that is about to happen.
+    pub(super) fn nothing_opened(&mut self) {
+        self.host.opened = None;
+        for seq in &mut self.seqs {
+            seq.host.opened = None;
+        }
     }
 
     /// Whether nothing more can happen. Costs a step on a copy of the state.
@@ -262,7 +269,7 @@ impl Machine {
     }
 
     /// The engine queue that acts next, and when.
-    fn due(&self) -> Option<(usize, u64)> {
+    pub(super) fn due(&self) -> Option<(usize, u64)> {
         self.queues
             .iter()
             .enumerate()
@@ -373,86 +380,6 @@ impl Machine {
         self.now_ns = self.now_ns.max(t);
         let id = self.queues[i].id();
         self.engine_step(p, i).map(|kind| (Agent::Engine(id), kind))
-    }
-
-    /// Lets the host read its marker word, or tells of the reads so far. Nothing (`None`) when
-    /// the engine acts first.
-    pub(super) fn poll(
-        &mut self,
-        p: &Program,
-        mut poll: Polling,
-        engine: Option<(usize, u64)>,
-        others_at: u64,
-    ) -> Option<EventKind> {
-        let tell = |m: &mut Machine, mut poll: Polling, value| {
-            let reads = poll.untold;
-            poll.told += reads;
-            poll.untold = 0;
-            m.now_ns = m.now_ns.max(poll.next_ns);
-            m.host.poll = Some(poll);
-            match poll.idle_of {
-                None => EventKind::Poll { addr: poll.addr, reads, value },
-                Some(i) => {
-                    let q = &m.queues[i];
-                    EventKind::PollIdle { queue: q.id(), reads, idle: !q.has_work() }
-                }
-            }
-        };
-        let value = self.memory.read_u32(poll.addr);
-        if let Some((i, t)) = engine
-            && t <= poll.next_ns
-        {
-            // The engine goes first. Reads so far are told before it changes what they see;
-            // with no speed set that is before its first event.
-            let instant = p.speed == crate::engine::program::Speed::default();
-            let tells = poll.untold > 0 && (instant || self.changes(p, i, poll.addr));
-            return tells.then(|| tell(self, poll, value));
-        }
-        let seen = match poll.idle_of {
-            None => value == MARKER,
-            Some(i) => !self.queues[i].has_work(),
-        };
-        if seen {
-            if poll.untold > 0 {
-                return Some(tell(self, poll, value));
-            }
-            poll.untold = 1;
-            let kind = tell(self, poll, value);
-            self.host.poll_ended(poll.next_ns, Some(true));
-            return Some(kind);
-        }
-        // Reads of the same value until the engine acts or the budget ends.
-        let until = engine.map_or(u64::MAX, |e| e.1).min(others_at);
-        let reads = if until == u64::MAX {
-            poll.left
-        } else {
-            (until - poll.next_ns).div_ceil(1000).clamp(1, poll.left.max(1))
-        };
-        poll.untold += reads;
-        poll.left = poll.left.saturating_sub(reads);
-        poll.next_ns = poll.next_ns.saturating_add(reads.saturating_mul(1000));
-        self.host.poll = Some(poll);
-        if poll.left == 0 {
-            let kind = tell(self, poll, value);
-            self.host.poll_ended(poll.next_ns, Some(false));
-            return Some(kind);
-        }
-        None
-    }
-
-    /// Whether queue `i`'s next act writes the word at `addr`.
-    fn changes(&self, p: &Program, i: usize, addr: u64) -> bool {
-        let q = &self.queues[i];
-        if let Some(ahead) = q.flights.iter().find_map(super::loose::Flight::next_write) {
-            let to = ahead.addr;
-            return to < addr.saturating_add(4) && addr < to.saturating_add(ahead.len);
-        }
-        device::next_action(q) == Action::Visible
-            && q.packet.rx.get(q.packet.visible).is_some_and(|x| {
-                device::resolve(p, x.desc.ptr).is_ok_and(|to| {
-                    to < addr.saturating_add(4) && addr < to.saturating_add(x.desc.length())
-                })
-            })
     }
 
     /// A 32-bit write to an engine's register block. Doorbells and queue resets act on the
@@ -580,11 +507,17 @@ impl Machine {
                     EventKind::Retire { .. } => hw.retired.saturating_sub(1),
                     _ => q.packet.tx.front().map_or(hw.fetched, |x| x.k),
                 };
-                let at = q.bounds.binary_search_by(|b| if b.0 <= k { Less } else { Greater });
-                let within = q.bounds.get(at.unwrap_or_else(|at| at));
-                within.map_or(q.batches, |b| b.1)
+                self.batch_at(id, k)
             }
         }
+    }
+
+    /// The batch that the k-th Tx descriptor of a queue belongs to.
+    pub(super) fn batch_at(&self, id: QueueId, k: u64) -> u64 {
+        let Some(q) = self.queue(id) else { return 0 };
+        let at = q.bounds.binary_search_by(|b| if b.0 <= k { Less } else { Greater });
+        let within = q.bounds.get(at.unwrap_or_else(|at| at));
+        within.map_or(q.batches, |b| b.1)
     }
 
     /// A digest of the whole state: equal states have equal digests.

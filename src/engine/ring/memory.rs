@@ -7,6 +7,7 @@
 
 use super::digest::{hash_bytes, mix};
 use crate::engine::program::{Blob, Fill, Program, Region};
+use crate::udma::Desc;
 use imbl::{OrdMap, Vector};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -29,6 +30,9 @@ enum Source {
     Inline([u8; INLINE], u8),
     /// A piece of a blob: hash of the whole, the blob, offset.
     Blob(u64, Blob, u64),
+    /// Descriptors that differ in their pointers only, which go up by the same step: the first
+    /// one, the step, the offset in the first one.
+    Descs(Desc, u64, u8),
 }
 
 impl Source {
@@ -40,6 +44,7 @@ impl Source {
             Source::Unwritten => Source::Unwritten,
             Source::Inline(bytes, off) => Source::Inline(*bytes, off.saturating_add(skip as u8)),
             Source::Blob(id, blob, off) => Source::Blob(*id, blob.clone(), off + skip),
+            Source::Descs(first, step, off) => series::at(first, *step, u64::from(*off) + skip),
         }
     }
 
@@ -63,6 +68,9 @@ impl Source {
             Source::Unwritten => mix(4, 0),
             Source::Inline(bytes, off) => mix(hash_bytes(bytes), u64::from(*off)),
             Source::Blob(id, _, off) => mix(mix(5, *id), *off),
+            Source::Descs(first, step, off) => {
+                mix(mix(hash_bytes(&first.to_bytes()), *step), u64::from(*off))
+            }
         }
     }
 
@@ -93,6 +101,7 @@ impl Source {
                 // A mapped file that shrank has no bytes there any more.
                 out[n..].fill(0);
             }
+            Source::Descs(first, step, off) => series::fill(first, *step, *off, out),
         }
     }
 }
@@ -112,6 +121,18 @@ pub fn unknown_byte(addr: u64) -> u8 {
 struct Extent {
     len: u64,
     source: Source,
+}
+
+impl Extent {
+    /// This one and the next as one, where the next goes on with it.
+    fn join(&self, next: &Extent) -> Option<Extent> {
+        let len = self.len.checked_add(next.len)?;
+        if self.source.continues(self.len, &next.source) {
+            return Some(Extent { len, source: self.source.clone() });
+        }
+        let source = series::join(self, next)?;
+        Some(Extent { len, source })
+    }
 }
 
 /// Content taken out of memory, to be put somewhere else: extents in order, gaps where nothing
@@ -234,6 +255,7 @@ pub struct Memory {
     map: OrdMap<u64, Extent>,
     regions: Arc<Vec<Region>>,
     digest: u64,
+    weight: weight::Weight,
 }
 
 impl crate::bir::memory::Read for Memory {
@@ -269,7 +291,12 @@ impl Memory {
             }
         }
         regions.sort_by_key(|r| r.base);
-        let mut m = Memory { map: OrdMap::new(), regions: Arc::new(Vec::new()), digest: 0 };
+        let mut m = Memory {
+            map: OrdMap::new(),
+            regions: Arc::new(Vec::new()),
+            digest: 0,
+            weight: weight::Weight::default(),
+        };
         for r in &regions {
             let source = match r.fill {
                 Fill::Never => continue,
@@ -412,9 +439,32 @@ impl Memory {
     fn put_source(&mut self, addr: u64, len: u64, source: Source) {
         let end = addr.saturating_add(len);
         if end > addr {
+            let e = Extent { len: end - addr, source };
+            if self.replaces(addr, &e) {
+                return self.insert_over(addr, e);
+            }
             self.clear(addr, end);
-            self.put(addr, Extent { len: end - addr, source });
+            self.put(addr, e);
             self.join_next(end);
+        }
+    }
+
+    /// Whether an extent takes the place of one just as long, and of nothing else: a descriptor
+    /// or a marker word that is written again.
+    fn replaces(&self, addr: u64, e: &Extent) -> bool {
+        let end = addr.saturating_add(e.len);
+        self.map.get(&addr).is_some_and(|old| old.len == e.len)
+            && self.before(addr).is_none_or(|(s, before)| {
+                s.saturating_add(before.len) != addr || before.join(e).is_none()
+            })
+            && self.map.get(&end).is_none_or(|next| e.join(next).is_none())
+    }
+
+    fn insert_over(&mut self, addr: u64, e: Extent) {
+        self.weight.changes(addr, &self.map);
+        self.digest = self.digest.wrapping_add(Memory::extent_hash(addr, &e));
+        if let Some(old) = self.map.insert(addr, e) {
+            self.digest = self.digest.wrapping_sub(Memory::extent_hash(addr, &old));
         }
     }
 
@@ -487,10 +537,8 @@ impl Memory {
         }
         if let Some((s, before)) = self.before(start)
             && s.saturating_add(before.len) == start
-            && before.source.continues(before.len, &e.source)
-            && let Some(len) = before.len.checked_add(e.len)
+            && let Some(joined) = before.join(&e)
         {
-            let joined = Extent { len, source: before.source.clone() };
             self.remove(s);
             return self.insert(s, joined);
         }
@@ -498,6 +546,7 @@ impl Memory {
     }
 
     fn insert(&mut self, start: u64, e: Extent) {
+        self.weight.changes(start, &self.map);
         self.digest = self.digest.wrapping_add(Memory::extent_hash(start, &e));
         self.map.insert(start, e);
     }
@@ -530,5 +579,8 @@ impl Hash for Memory {
 mod difference;
 mod flat;
 pub use difference::{Cell, Difference};
+mod series;
+mod weight;
+pub use series::{Row, Solid};
 #[cfg(test)]
 mod tests;

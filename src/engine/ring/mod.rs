@@ -14,15 +14,18 @@ pub mod host;
 pub mod inject;
 pub mod json;
 pub mod keys;
+pub mod leap;
 pub mod life;
 mod lint;
 pub mod loose;
 pub mod machine;
 pub mod memory;
+mod poll;
 pub mod queue;
 pub mod seq;
 
 pub use event::{Agent, Event, EventKind, Phase, Ret, Role};
+pub use leap::{Leap, LeapWork};
 pub use life::Life;
 pub use machine::{Machine, Step};
 pub use memory::Memory;

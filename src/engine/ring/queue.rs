@@ -353,6 +353,14 @@ impl Queue {
         before.is_some_and(|k| (hw.retired..hw.posted).contains(&k))
     }
 
+    /// Whether one of the next `n` slots taken may be such a one.
+    pub fn may_overrun(&self, dir: Dir, n: u64) -> bool {
+        let (sw, hw) = (self.sw(dir), self.hw(dir));
+        let end = (sw.staged + n).saturating_sub(u64::from(sw.size));
+        let first = end.saturating_sub(n);
+        first < hw.posted && hw.retired < end
+    }
+
     /// Counts descriptors that were copied into slots `at ..`, which lie inside the ring. Each
     /// is taken for the next use of its slot that no doorbell has told of. Answers whether one
     /// of them lies on a slot that the engine has not retired.

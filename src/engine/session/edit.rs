@@ -3,8 +3,8 @@
 //! An edit is made at the position and becomes part of the program; the run is then that of
 //! the program with its edits, and what was known of it before the edit stays.
 
+use super::Watch;
 use super::eval::{SlotPart, part_of, queue_of};
-use super::moves::Watch;
 use super::{Effect, EvalError, Outcome, Session};
 use crate::diag::Diagnostic;
 use crate::engine::command::{InjectAt, SaveFormat};
@@ -307,6 +307,9 @@ impl Session {
         let before = self.machine.clone();
         let program = Arc::new(Program { edits, ..(*p).clone() });
         self.timeline = self.timeline.with_edits(program.clone(), n);
+        // What follows goes on from what is known of the line.
+        let start = self.timeline.start().clone();
+        self.timeline.state_at(n, &start);
         self.machine.edit(&program, &edit.change);
         let lost = self.forget_after(n, &before.findings);
         self.before = before;

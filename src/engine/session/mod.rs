@@ -12,11 +12,15 @@ mod edit;
 mod effect;
 mod eval;
 mod find;
+mod interest;
 mod look;
 mod module;
 mod moves;
 mod order;
 mod passes;
+mod range;
+mod search;
+mod span;
 mod stops;
 mod timeline;
 
@@ -24,15 +28,17 @@ pub use super::expr::{PROPERTIES, RING_PROPERTIES};
 pub use effect::Effect;
 pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
+pub use interest::{Interest, Look};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
-use moves::Watch;
 pub use passes::{SeqAt, counts};
-pub use stops::{SlotStop, Stop, StopKind, Then, loc_text, touches};
-pub use timeline::Timeline;
+pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
+pub use span::{Bounds, Happened, Span, Touched};
+pub use stops::{Area, SlotStop, Stop, StopKind, Then, loc_text, touches};
+pub use timeline::{Bound, Checkpoint, Timeline};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::command::{BlockLine, Command, Expect, Loc};
 use super::order::Readings;
@@ -173,6 +179,11 @@ impl Session {
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         self.timeline.program()
+    }
+
+    /// The line of events.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
     /// The state at the position.

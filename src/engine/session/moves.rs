@@ -1,6 +1,8 @@
 //! Moving in time: every verb is a question "is this event a place to stop?", asked forwards
 //! or backwards.
 
+use super::interest::Interest;
+use super::search::{Ended, Hit, Pace, Prior, Question, Search, Watch};
 use super::stops::is_doorbell;
 use super::{Outcome, Session, describe_event, eval};
 use crate::diag::Diagnostic;
@@ -18,7 +20,7 @@ pub struct Progress {
     pub from: u64,
 }
 
-/// Events between two reports of progress.
+/// Events between two reports of progress, where every event is a step.
 const REPORT_EVERY: u64 = 1 << 14;
 
 impl Progress {
@@ -28,26 +30,8 @@ impl Progress {
     }
 }
 
-/// Who is told of the progress of a long run and can cancel it.
-pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
-
-/// The state before an event, as far as a question may need it.
-#[derive(Clone, Copy)]
-pub(super) struct Prior {
-    pub phase: Option<Phase>,
-    pub timeouts: u64,
-}
-
-impl Prior {
-    fn of(m: &Machine) -> Prior {
-        Prior { phase: m.phase(), timeouts: m.timeouts() }
-    }
-}
-
-/// The answer of a question about an event.
-type Answer = Result<bool, Diagnostic>;
-/// A question about an event: the session, what was before, the state after it, the event.
-type Question<'a> = &'a mut dyn FnMut(&Session, Prior, &Machine, &Event) -> Answer;
+/// A question that is answered by yes or no.
+type YesNo<'a> = &'a mut dyn FnMut(&Session, &Prior, &Machine, &Event) -> Result<bool, Diagnostic>;
 
 impl Session {
     pub(super) fn travel(
@@ -72,37 +56,16 @@ impl Session {
 
     fn travel_inner(&mut self, command: &Command, watch: Watch<'_>) -> Result<String, Diagnostic> {
         match command {
-            Command::Step { count, unit, who, back } => {
-                let (unit, who) = (*unit, *who);
-                self.go(*count, *back, watch, &mut |s, prior, m, e| {
-                    Ok(is_unit(s, prior, m, e, unit) && acts(e, who))
-                })
+            Command::Step { count, unit: Unit::Event, who: Who::Any, back } => {
+                self.by_events(*count, *back, watch)
             }
-            Command::Next { count, back } => {
-                self.go(*count, *back, watch, &mut |s, prior, m, e| {
-                    Ok(is_unit(s, prior, m, e, Unit::Phase))
-                })
+            Command::Step { count, back, .. } | Command::Next { count, back } => {
+                self.go(*count, *back, watch, command)
             }
-            Command::Finish { back } => self.go(1, *back, watch, &mut |s, prior, m, e| {
-                Ok(is_unit(s, prior, m, e, Unit::Batch))
-            }),
-            Command::Doorbell { queue, back } => {
-                let id = match queue {
-                    Some(q) => {
-                        Some(super::queue_of(self, q).map_err(super::EvalError::into_diagnostic)?)
-                    }
-                    None => None,
-                };
-                self.go(1, *back, watch, &mut |_, _, m, e| Ok(is_doorbell(m, e, id)))
-            }
-            Command::Until { expr, back } => {
-                self.go(1, *back, watch, &mut |s, _, m, _| match eval(s, m, expr) {
-                    Ok(v) => Ok(v != 0),
-                    Err(e) if e.is_for_now() => Ok(false),
-                    Err(e) => Err(e.into_diagnostic()),
-                })
-            }
-            Command::Continue { back } => self.go(1, *back, watch, &mut |_, _, _, _| Ok(false)),
+            Command::Finish { back }
+            | Command::Doorbell { back, .. }
+            | Command::Until { back, .. }
+            | Command::Continue { back } => self.go(1, *back, watch, command),
             Command::Goto(Goto::Event(expr)) => {
                 let n = self.value(expr)?;
                 self.goto(n, watch)
@@ -119,25 +82,53 @@ impl Session {
         }
     }
 
+    /// Whether a verb that moves would count an event, stops left aside. Verbs that name an event
+    /// count none.
+    ///
+    /// # Errors
+    /// The verb's queue or expression stands for nothing (S005), or has no value (S006).
+    pub fn counts_event(
+        &self,
+        command: &Command,
+        prior: &Prior,
+        m: &Machine,
+        e: &Event,
+    ) -> Result<bool, Diagnostic> {
+        let unit = |unit| is_unit(self, prior, m, e, unit);
+        Ok(match command {
+            Command::Step { unit: u, who, .. } => unit(*u) && acts(e, *who),
+            Command::Next { .. } => unit(Unit::Phase),
+            Command::Finish { .. } => unit(Unit::Batch),
+            Command::Doorbell { queue, .. } => {
+                let id = queue.as_ref().map(|q| super::queue_of(self, q)).transpose();
+                is_doorbell(m, e, id.map_err(super::EvalError::into_diagnostic)?)
+            }
+            Command::Until { expr, .. } => match eval(self, m, expr) {
+                Ok(v) => v != 0,
+                Err(e) if e.is_for_now() => false,
+                Err(e) => return Err(e.into_diagnostic()),
+            },
+            _ => false,
+        })
+    }
+
     /// To event `n`, or to the end where there are fewer.
     pub(super) fn goto(&mut self, asked: u64, watch: Watch<'_>) -> Result<String, Diagnostic> {
         let (n, from) = (asked, self.machine.n);
         let n = n.min(self.end().unwrap_or(u64::MAX));
+        let end = from.saturating_add(self.bound);
         let mut m = self.timeline.base(n, &self.machine);
-        while m.n < n {
-            if self.timeline.step(&mut m).is_none() {
-                break;
+        let mut pace = Pace::new(watch, from);
+        let ran = self.timeline.run_to(&mut m, n.min(end), &mut |m, work| pace.worked(m.n, work));
+        if ran.is_break() {
+            // Forwards the session stays where it got to; on the way back it has not moved.
+            if m.n > from {
+                self.machine = m;
             }
-            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
-                // Forwards the session stays where it got to; on the way back it has not moved.
-                if m.n > from {
-                    self.machine = m;
-                }
-                return Ok("cancelled".to_owned());
-            }
-            if m.n < n {
-                self.in_bound(m.n, from)?;
-            }
+            return Ok("cancelled".to_owned());
+        }
+        if m.n >= end && m.n < n {
+            return Err(self.given_up());
         }
         self.machine = m;
         if self.machine.n < asked && asked != u64::MAX {
@@ -146,13 +137,10 @@ impl Session {
         Ok(String::new())
     }
 
-    /// Refuses to go on where a command has come farther than it may.
-    fn in_bound(&self, n: u64, from: u64) -> Result<(), Diagnostic> {
-        if n.saturating_sub(from) < self.bound {
-            return Ok(());
-        }
+    /// A command has come as far as it may, and the run goes on.
+    fn given_up(&self) -> Diagnostic {
         let text = format!("given up after {} events: the run goes on", self.bound);
-        Err(Diagnostic::new("S030", text).help("go there in smaller steps"))
+        Diagnostic::new("S030", text).help("go there in smaller steps")
     }
 
     /// The marks that a name may have meant, as advice.
@@ -166,48 +154,90 @@ impl Session {
         }
     }
 
-    /// Runs until the question is answered yes `count` times or a stop is hit.
+    /// By `count` events, where no stop says otherwise on the way.
+    fn by_events(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+    ) -> Result<String, Diagnostic> {
+        let here = self.machine.n;
+        let to = match back {
+            false => here.saturating_add(count),
+            true => here.saturating_sub(count.max(1)),
+        };
+        if to == here && !back {
+            return Ok(String::new());
+        }
+        self.seek(1, back, watch, Interest::Event(to), &mut |_, _, _, e| Ok(e.n == to))
+    }
+
+    /// Until the verb counted `count` events or a stop is hit.
     fn go(
         &mut self,
         count: u64,
         back: bool,
         watch: Watch<'_>,
-        ask: Question<'_>,
+        verb: &Command,
     ) -> Result<String, Diagnostic> {
-        if back { self.go_back(count, watch, ask) } else { self.go_on(count, watch, ask) }
+        if count == 0 && !back {
+            return Ok(String::new());
+        }
+        let interest = Interest::of_verb(self, verb);
+        self.seek(count, back, watch, interest, &mut |s, prior, m, e| {
+            s.counts_event(verb, prior, m, e)
+        })
+    }
+
+    /// Moves until the question is answered yes `count` times or a stop is hit.
+    fn seek(
+        &mut self,
+        count: u64,
+        back: bool,
+        watch: Watch<'_>,
+        interest: Interest,
+        ask: YesNo<'_>,
+    ) -> Result<String, Diagnostic> {
+        let interest = Interest::Any(vec![interest, self.stops_interest()]);
+        // The stops that are hit; none where it is what was asked for.
+        let ask: Question<'_, Vec<u64>> = &mut |s, prior, m, e| {
+            let hit = s.stops_hit(prior, m, e)?;
+            if !hit.is_empty() {
+                return Ok(Some(hit));
+            }
+            Ok(ask(s, prior, m, e)?.then_some(Vec::new()))
+        };
+        let (memory, pace) = (self.stops_ask_for_change(), Pace::new(watch, self.machine.n));
+        let mut search = Search { interest: &interest, ask, memory, pace };
+        if back { self.go_back(count, &mut search) } else { self.go_on(count, &mut search) }
     }
 
     fn go_on(
         &mut self,
         count: u64,
-        watch: Watch<'_>,
-        ask: Question<'_>,
+        search: &mut Search<'_, Vec<u64>>,
     ) -> Result<String, Diagnostic> {
-        let from = self.machine.n;
+        let end = self.machine.n.saturating_add(self.bound);
         let mut m = self.machine.clone();
         let mut left = count;
         loop {
-            if left == 0 {
-                self.machine = m;
-                return Ok(String::new());
-            }
-            let (prior, before) = (Prior::of(&m), self.before_event(&m));
-            let Some(step) = self.timeline.step(&mut m) else {
-                self.machine = m;
-                return Ok("the run is at its end".to_owned());
-            };
-            let hit = self.stops_hit(&before, &m, &step.event)?;
-            if !hit.is_empty() {
-                self.machine = m;
-                return Ok(self.halt_at(&hit));
-            }
-            left -= u64::from(ask(self, prior, &m, &step.event)?);
-            if m.n.is_multiple_of(REPORT_EVERY) && watch(Progress { event: m.n, from }).is_break() {
-                self.machine = m;
-                return Ok("cancelled".to_owned());
-            }
-            if left > 0 {
-                self.in_bound(m.n, from)?;
+            match self.first_hit(&mut m, end, search) {
+                Ok(Some(hit)) => {
+                    left -= 1;
+                    if !hit.answer.is_empty() || left == 0 {
+                        return Ok(self.arrive(hit));
+                    }
+                }
+                Ok(None) if m.n >= end => return Err(self.given_up()),
+                Ok(None) => {
+                    self.machine = m;
+                    return Ok("the run is at its end".to_owned());
+                }
+                Err(Ended::Cancelled(at)) => {
+                    self.machine = *at;
+                    return Ok("cancelled".to_owned());
+                }
+                Err(Ended::Failed(d)) => return Err(*d),
             }
         }
     }
@@ -217,39 +247,33 @@ impl Session {
     fn go_back(
         &mut self,
         count: u64,
-        watch: Watch<'_>,
-        ask: Question<'_>,
+        search: &mut Search<'_, Vec<u64>>,
     ) -> Result<String, Diagnostic> {
-        let from = self.machine.n;
         let mut left = count.max(1);
-        let mut end = from;
-        for start in self.timeline.stretches_before(from) {
-            // Events start+1 .. end-1 of this stretch, in order; answers are taken newest first.
-            let mut m = self.timeline.state_at(start, &self.machine);
-            // With each the stops that match it; none where it is what was asked for.
-            let mut hits: Vec<(u64, Vec<u64>)> = Vec::new();
-            while m.n + 1 < end {
-                let (prior, before) = (Prior::of(&m), self.before_event(&m));
-                let Some(step) = self.timeline.step(&mut m) else { break };
-                let hit = self.stops_hit(&before, &m, &step.event)?;
-                if !hit.is_empty() || ask(self, prior, &m, &step.event)? {
-                    hits.push((m.n, hit));
-                }
+        let mut found = None;
+        let ended = self.each_back(self.machine.n, search, &mut |hit| {
+            left -= 1;
+            if !hit.answer.is_empty() || left == 0 {
+                found = Some(hit);
+                return ControlFlow::Break(());
             }
-            for (n, hit) in hits.into_iter().rev() {
-                left -= 1;
-                if !hit.is_empty() || left == 0 {
-                    self.machine = self.timeline.state_at(n, &self.machine);
-                    return Ok(if hit.is_empty() { String::new() } else { self.halt_at(&hit) });
-                }
-            }
-            end = start + 1;
-            if watch(Progress { event: start, from }).is_break() {
-                return Ok("cancelled".to_owned());
+            ControlFlow::Continue(())
+        });
+        match (ended, found) {
+            (Err(Ended::Failed(d)), _) => Err(*d),
+            (Err(Ended::Cancelled(_)), _) => Ok("cancelled".to_owned()),
+            (Ok(_), Some(hit)) => Ok(self.arrive(hit)),
+            (Ok(_), None) => {
+                self.machine = self.timeline.start().clone();
+                Ok("the run is at its start".to_owned())
             }
         }
-        self.machine = self.timeline.start().clone();
-        Ok("the run is at its start".to_owned())
+    }
+
+    /// The position is where an answer was found; in words, where a stop was.
+    fn arrive(&mut self, hit: Hit<Vec<u64>>) -> String {
+        self.machine = hit.machine;
+        if hit.answer.is_empty() { String::new() } else { self.halt_at(&hit.answer) }
     }
 
     /// Where the session stands, in words.
@@ -291,7 +315,7 @@ fn acts(e: &Event, who: Who) -> bool {
 }
 
 /// Whether an event ends a unit of the selected queue.
-fn is_unit(s: &Session, prior: Prior, m: &Machine, e: &Event, unit: Unit) -> bool {
+fn is_unit(s: &Session, prior: &Prior, m: &Machine, e: &Event, unit: Unit) -> bool {
     let mine = s.selected().is_none_or(|q| e.agent == Agent::Engine(q));
     match (unit, e.kind) {
         (Unit::Event, _) => true,

@@ -11,7 +11,10 @@ use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
-pub(super) fn program(size: u64, ops: Vec<HostOp>) -> Program {
+mod line;
+pub(crate) mod twin;
+
+pub(crate) fn program(size: u64, ops: Vec<HostOp>) -> Program {
     fixture::program(true, size, ops)
 }
 
@@ -19,6 +22,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     let src = BUFFER;
     prop_oneof![
         4 => (1u64..400_000).prop_map(copy),
+        1 => (400_000u64..6_000_000).prop_map(copy),
         1 => (1u64..200_000, any::<u8>()).prop_map(move |(size, value)| HostOp::Memset {
             queue: Q, buffer: src, dst: DEVICE, size, value
         }),
@@ -45,7 +49,7 @@ fn op() -> impl Strategy<Value = HostOp> {
     ]
 }
 
-pub(super) fn random_program() -> impl Strategy<Value = Program> {
+pub(crate) fn random_program() -> impl Strategy<Value = Program> {
     let size = prop_oneof![Just(32u64), Just(64), Just(128)];
     let speed =
         (0u64..2, 0u64..3).prop_map(|(d, b)| Speed { ns_per_desc: d * 700, bytes_per_ns: b * 40 });
@@ -61,7 +65,7 @@ pub(super) fn random_program() -> impl Strategy<Value = Program> {
 }
 
 /// The same, its run changed at some events, or not.
-fn edited_program() -> impl Strategy<Value = Program> {
+pub(crate) fn edited_program() -> impl Strategy<Value = Program> {
     random_program().prop_flat_map(|p| {
         let size = p.queues[0].tx.map_or(0, |r| r.size);
         fixture::edits(size).prop_map(move |edits| Program { edits, ..p.clone() })
@@ -131,6 +135,18 @@ proptest! {
             behind.reverse();
             prop_assert_eq!(&behind, &ahead, "{:?}", backward);
         }
+    }
+
+    /// Every verb, there and back and from anywhere, stops exactly where single steps find that
+    /// it has to, in exactly the state that they reach.
+    #[test]
+    fn every_verb_stops_where_single_steps_say(
+        p in edited_program(),
+        stops in prop::collection::vec(twin::stop(), 0..3),
+        untils in prop::collection::vec(twin::condition(), 2..5),
+        places in prop::collection::vec(any::<u64>(), 6),
+    ) {
+        twin::check(&p, &stops, &twin::untils(untils), &places);
     }
 
     /// Jumping anywhere gives the state that running there gives.

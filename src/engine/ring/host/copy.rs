@@ -63,6 +63,40 @@ impl ChunkedCopy {
     }
 }
 
+impl ChunkedCopy {
+    /// Whether its next event stages a pair.
+    pub(in crate::engine::ring) fn is_staging(&self) -> bool {
+        self.at == At::Chunk
+    }
+
+    /// Its queue, and how many of its next chunks are whole and not the last of their batch.
+    pub(in crate::engine::ring) fn regular(&self) -> (QueueId, u64) {
+        let whole = self.left.saturating_sub(1) / MAX_DESC_BYTES;
+        (self.queue, whole.min(SYNC_THRESHOLD.saturating_sub(u64::from(self.pending))))
+    }
+
+    /// What it asks for the n-th of those.
+    pub(in crate::engine::ring) fn ask(&self, p: &Program, n: u64) -> Ask {
+        let mut c = *self;
+        c.advance(n);
+        let (src, dst) = (c.src, c.dst);
+        let barrier_code = p.profile.chunk_barrier(false).code();
+        let (size, role) = (MAX_DESC_BYTES, Role::Data);
+        Ask { src, dst, size, barrier_code, set_dst_int: false, role }
+    }
+
+    /// The next `n` of those are staged.
+    pub(in crate::engine::ring) fn advance(&mut self, n: u64) {
+        let bytes = n * MAX_DESC_BYTES;
+        self.pending += n as u32;
+        self.left -= bytes;
+        self.dst = self.dst.wrapping_add(bytes);
+        if !self.fixed_src {
+            self.src = self.src.wrapping_add(bytes);
+        }
+    }
+}
+
 /// Stages the next chunk of a transfer; the last of a batch carries the barrier.
 struct Chunk {
     kind: Option<EventKind>,

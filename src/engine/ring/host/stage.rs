@@ -17,7 +17,7 @@ type Taken = (u32, u8, Option<Desc>);
 
 /// A pair to stage.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ask {
+pub(in crate::engine::ring) struct Ask {
     pub src: u64,
     pub dst: u64,
     pub size: u64,
@@ -91,16 +91,7 @@ impl Machine {
                 Ret::Bug
             });
         }
-        let request = PairRequest {
-            src: ask.src,
-            dst: ask.dst,
-            size: ask.size,
-            tx_ring_id: u32::from(q.sw(Dir::Tx).desc_ring_id),
-            rx_ring_id: u32::from(q.sw(Dir::Rx).desc_ring_id),
-            barrier_code: ask.barrier_code,
-            set_dst_int: ask.set_dst_int,
-        };
-        let staged = stage_pair(p.profile, p.arch, &request);
+        let staged = stage_pair(p.profile, p.arch, &self.request(i, ask));
         if staged.slots == 0 {
             return Err(staged.result.map_or_else(|e| Ret::Code(e.errno().0), |_| Ret::OK));
         }
@@ -123,6 +114,20 @@ impl Machine {
                 let with = |t: (u32, u8), d| Some((t.0, t.1, Some(d)));
                 Ok((Ret::OK, [with(taken[0], tx), with(taken[1], rx)]))
             }
+        }
+    }
+
+    /// What the builder is asked for where a pair takes the next slots of queue `i`.
+    pub(in crate::engine::ring) fn request(&self, i: usize, ask: &Ask) -> PairRequest {
+        let ring_id = |dir| u32::from(self.queues[i].sw(dir).desc_ring_id);
+        PairRequest {
+            src: ask.src,
+            dst: ask.dst,
+            size: ask.size,
+            tx_ring_id: ring_id(Dir::Tx),
+            rx_ring_id: ring_id(Dir::Rx),
+            barrier_code: ask.barrier_code,
+            set_dst_int: ask.set_dst_int,
         }
     }
 

@@ -225,10 +225,11 @@ mod tests {
         ]
     }
 
+    /// Where, how many bytes, which; 3 copies, 4 writes descriptors in a row.
     type Write = (u64, u64, u8);
 
     fn writes() -> impl Strategy<Value = Vec<Write>> {
-        prop::collection::vec((1000u64..1190, 1u64..40, 0u8..4), 0..6)
+        prop::collection::vec((1000u64..1190, 1u64..60, 0u8..5), 0..6)
     }
 
     fn written(fill: Fill, writes: &[Write]) -> Memory {
@@ -238,6 +239,10 @@ mod tests {
             match b {
                 // A copy from elsewhere in the memory.
                 3 => m.put_content(at, m.take(1010, len)),
+                4 => {
+                    let first = crate::udma::Desc { len_ctrl: 1, word1: 2, ptr: at % 4 };
+                    m.write_row(at, super::super::Row { first, step: 2, count: len / 16 });
+                }
                 b => m.write(at, &vec![b; len as usize]),
             }
         }

@@ -1,5 +1,7 @@
 //! Extents behave as plain bytes would.
 
+#![allow(clippy::unwrap_used)]
+
 use super::*;
 use crate::engine::program::RegionKind;
 use crate::udma::{Generation, Profile};
@@ -110,4 +112,124 @@ fn a_stream_is_cut_where_asked() {
     assert_eq!(b, [4, 5, 0, 0, 0]);
     m.read(BASE + 96, &mut b[..3]);
     assert_eq!(b[..3], [1, 2, 3]);
+}
+
+/// Descriptors, of few shapes so that neighbours are often alike.
+fn desc() -> impl Strategy<Value = crate::udma::Desc> {
+    (0u32..2, 0u64..6).prop_map(|(len_ctrl, ptr)| crate::udma::Desc {
+        len_ctrl,
+        word1: 0,
+        ptr: ptr * 0x10,
+    })
+}
+
+proptest! {
+    /// Descriptors that are written in a row leave the extents that single writes leave, whatever
+    /// lay there before.
+    #[test]
+    fn a_row_is_its_descriptors_one_by_one(
+        before in prop::collection::vec((0u64..16, desc()), 0..24),
+        odd in prop::collection::vec(op(), 0..3),
+        first in desc(),
+        step in prop_oneof![Just(0u64), Just(0x10), Just(0x20), any::<u64>()],
+        at in 0u64..16,
+        count in 1u64..12,
+        cut in 0u64..200,
+    ) {
+        let mut m = memory(Fill::Zero);
+        m.fill(BASE + 256, 512, 0);
+        for op in odd {
+            if let Op::Write(a, b) = op {
+                m.write(BASE + a, &b);
+            }
+        }
+        for (slot, d) in before {
+            m.write(BASE + slot * 16, &d.to_bytes());
+        }
+        let mut plain = m.clone();
+        let row = Row { first, step, count };
+        m.write_row(BASE + at * 16, row);
+        for n in 0..count {
+            plain.write(BASE + (at + n) * 16, &row.desc(n).to_bytes());
+        }
+        let extents = |m: &Memory| {
+            m.map.iter().map(|(s, e)| (*s, e.len, e.source.hash())).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(extents(&m), extents(&plain));
+        prop_assert_eq!(m.digest(), plain.digest());
+        // What lies there reads as what was written, and is found again.
+        let mut slot = 0;
+        while slot < count {
+            let found = m.row(BASE + (at + slot) * 16);
+            for n in 0..found.count.min(count - slot) {
+                prop_assert_eq!(found.desc(n), row.desc(slot + n));
+            }
+            slot += found.count;
+        }
+        // A part of it, taken and put elsewhere, is the same bytes.
+        let from = BASE + cut;
+        let c = m.take(from, 100);
+        m.put_content(0x9000, c);
+        let mut was = [0; 100];
+        let mut is = [0; 100];
+        m.read(from, &mut was);
+        m.read(0x9000, &mut is);
+        prop_assert_eq!(was, is);
+    }
+
+    /// Bytes of one extent, moved at once, are its pieces moved one after the other.
+    #[test]
+    fn a_solid_stretch_is_its_pieces_one_by_one(
+        fill in prop::sample::select(vec![Fill::Zero, Fill::Pattern(3), Fill::Unknown]),
+        before in prop::collection::vec(op(), 0..6),
+        src in 0u64..100,
+        dst in 0u64..200,
+        piece in 1u64..24,
+        count in 1u64..6,
+    ) {
+        let mut m = memory(fill);
+        for op in before {
+            match op {
+                Op::Write(a, b) => m.write(0x4000 + a, &b),
+                Op::Fill(a, n, b) => m.fill(0x4000 + a, n, b),
+                Op::Copy(s, d, n) => {
+                    let c = m.take(BASE + s, n);
+                    m.put_content(0x4000 + d, c);
+                }
+            }
+        }
+        let (src, dst) = (BASE + src, 0x4000 + dst);
+        let solid = m.solid(src).unwrap();
+        prop_assert!(solid.len >= piece * count);
+        let mut plain = m.clone();
+        m.move_solid(src, dst, piece * count);
+        for n in 0..count {
+            let c = plain.take(src + n * piece, piece);
+            plain.put_content(dst + n * piece, c);
+        }
+        prop_assert_eq!(m.digest(), plain.digest());
+        prop_assert_eq!(m.extents(), plain.extents());
+    }
+}
+
+/// The estimate of what changes make anew is never below what a map of such nodes needs.
+#[test]
+fn what_changes_cost_is_counted() {
+    let mut m = memory(Fill::Zero);
+    m.fill(0, 1 << 20, 0);
+    let before = m.clone();
+    let few = m.weight_since(&before);
+    for k in 0..1000u64 {
+        m.write(k * 64, &[k as u8; 16]);
+    }
+    let in_a_row = m.weight_since(&before);
+    assert!(in_a_row > few + 2000 * 64, "{in_a_row}");
+    // Far apart each change makes nodes of its own, up to all that there are.
+    let before = m.clone();
+    for k in 0..100u64 {
+        m.write(k * 7919 % 1000 * 64, &[0xff; 16]);
+    }
+    let scattered = m.weight_since(&before);
+    assert!(scattered > 100 * 1024, "{scattered}");
+    assert!(scattered <= 2 * m.extents() as u64 * 200, "{scattered}");
 }

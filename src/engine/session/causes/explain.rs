@@ -89,6 +89,7 @@ impl Session {
             let Some((desc, life)) = self.slot(id, dir, index) else { continue };
             let Some(q) = self.machine.queue(id) else { continue };
             lines.push(format!("{id}.{dir}[{index}], {}", words::life(life, q, dir)));
+            lines.extend(self.slot_edits(id, dir, index));
             if let Some(e) = touched.get(&index) {
                 let batch =
                     if e.batch == 0 { String::new() } else { format!("batch {}, ", e.batch) };
@@ -97,7 +98,6 @@ impl Session {
             } else if life != Life::NeverWritten {
                 lines.push("  no event has touched it".to_owned());
             }
-            lines.extend(self.slot_edits(id, dir, index));
             lines.extend(explain_desc(desc, dir, self.program().arch));
             if lines.len() > MOST_LINES {
                 lines.push(format!(".. and {} more slots", last - index));

@@ -9,15 +9,17 @@ mod watch;
 pub(super) use races::RaceLine;
 pub use target::touches;
 pub(super) use target::{is_doorbell, slots};
+pub use watch::Area;
 
-use super::moves::Watch as Watching;
-use super::{EvalError, Outcome, Progress, Session, eval};
+use super::interest::Interest;
+use super::search::{Ended, Pace, Question, Search, Watch as Watching};
+use super::{EvalError, Outcome, Prior, Session, eval};
 use crate::bir::Pos;
 use crate::diag::Diagnostic;
 use crate::engine::command::{Block, BlockLine, Catch, Loc, Numbers, Switch, Watch};
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
-use crate::engine::ring::{Event, Machine, Memory};
+use crate::engine::ring::{Event, Machine};
 use crate::limits::MAX_STOPS;
 use crate::udma::Dir;
 use std::fmt;
@@ -120,6 +122,13 @@ impl Stop {
         format!("{} {}", self.kind.name(), self.number)
     }
 
+    /// The events that it may match.
+    fn interest(&self) -> Interest {
+        let mut all = vec![self.target.interest()];
+        all.extend(self.cond.clone().map(Interest::Holds));
+        Interest::All(all)
+    }
+
     /// Whether it is about the slot, and whether it watches it.
     fn of_slot(&self, s: &Session, id: QueueId, dir: Dir, slot: u64) -> Option<bool> {
         match self.target {
@@ -154,13 +163,6 @@ pub fn loc_text(loc: &Loc) -> String {
     loc.to_string()
 }
 
-/// The state before an event, as far as stops need it.
-pub(super) struct Before {
-    /// Given where a watchpoint asks what changes.
-    memory: Option<Memory>,
-    timeouts: u64,
-}
-
 /// Why the session halts, other than that it came to what it was asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Halt {
@@ -183,17 +185,23 @@ impl Halt {
 }
 
 impl Session {
-    /// What stops need of the state before the next event.
-    pub(super) fn before_event(&self, m: &Machine) -> Before {
-        let changes = self.stops.iter().any(|s| s.enabled && s.target.asks_for_change());
-        Before { memory: changes.then(|| m.memory.clone()), timeouts: m.timeouts() }
+    /// Whether stops need the memory before an event.
+    pub fn stops_ask_for_change(&self) -> bool {
+        self.stops.iter().any(|s| s.enabled && s.target.asks_for_change())
+    }
+
+    /// The events at which the session may stop because of a stop.
+    pub(super) fn stops_interest(&self) -> Interest {
+        let heeded = self.stops.iter().filter(|s| s.enabled);
+        let of = |s: &Stop| Interest::All(vec![s.interest(), Interest::After(s.skip_to)]);
+        Interest::Any(heeded.map(of).collect())
     }
 
     /// Whether a stop matches, leaving its count of hits aside.
     fn matches(
         &self,
         stop: &Stop,
-        before: &Before,
+        before: &Prior,
         m: &Machine,
         e: &Event,
     ) -> Result<bool, Diagnostic> {
@@ -215,9 +223,12 @@ impl Session {
     }
 
     /// The numbers of the stops at which the session stops at this event.
-    pub(super) fn stops_hit(
+    ///
+    /// # Errors
+    /// A stop's condition stands for nothing (S005) or has no value (S006).
+    pub fn stops_hit(
         &self,
-        before: &Before,
+        before: &Prior,
         m: &Machine,
         e: &Event,
     ) -> Result<Vec<u64>, Diagnostic> {
@@ -347,14 +358,17 @@ impl Session {
             return Ok(Some(0));
         }
         let mut m = self.timeline.start().clone();
+        let interest = stop.interest();
+        let ask: Question<'_, ()> =
+            &mut |s, before, m, e| Ok(s.matches(stop, before, m, e)?.then_some(()));
+        let (memory, pace) = (stop.target.asks_for_change(), Pace::new(watching, 0));
+        let mut search = Search { interest: &interest, ask, memory, pace };
         while left > 0 {
-            let changes = stop.target.asks_for_change();
-            let timeouts = m.timeouts();
-            let before = Before { memory: changes.then(|| m.memory.clone()), timeouts };
-            let Some(step) = self.timeline.step(&mut m) else { return Ok(Some(u64::MAX)) };
-            left -= u64::from(self.matches(stop, &before, &m, &step.event)?);
-            if Progress::is_due(m.n) && watching(Progress { event: m.n, from: 0 }).is_break() {
-                return Ok(None);
+            match self.first_hit(&mut m, u64::MAX, &mut search) {
+                Ok(Some(_)) => left -= 1,
+                Ok(None) => return Ok(Some(u64::MAX)),
+                Err(Ended::Failed(d)) => return Err(*d),
+                Err(Ended::Cancelled(_)) => return Ok(None),
             }
         }
         Ok(Some(m.n))

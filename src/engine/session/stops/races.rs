@@ -2,8 +2,7 @@
 //! event closes a race is a fact of the run: it is worked out once, from the start on, and
 //! looked up whichever way the session moves.
 
-use super::super::moves::Watch as Watching;
-use super::super::{Progress, Session};
+use super::super::{Progress, Session, Watch as Watching};
 use crate::engine::order::{Checker, Readings};
 use crate::engine::program::Program;
 use crate::engine::ring::Machine;

@@ -1,8 +1,8 @@
 //! What the places of stops mean in a program, and which events match them (`docs/stops.md`).
 
-use super::super::{EvalError, Session, queue_of};
+use super::super::{EvalError, Happened, Interest, Prior, Session, queue_of};
+use super::StopKind;
 use super::watch::{self, Area, accesses};
-use super::{Before, StopKind};
 use crate::bir::exec::Item;
 use crate::bir::{Body, Name, Pos};
 use crate::diag::Diagnostic;
@@ -112,7 +112,7 @@ pub fn touches(s: &Session, m: &Machine, e: &Event, loc: &Loc) -> bool {
         Ok(Target::Batch(n)) => e.batch == n,
         Ok(Target::Insts(insts)) => insts.touched(s, m, e),
         // What asks for the state before an event is no place.
-        Ok(target) => target.stops(s, &Before { memory: None, timeouts: m.timeouts() }, m, e),
+        Ok(target) => target.stops(s, &Prior::of(m, false), m, e),
         Err(_) => false,
     }
 }
@@ -123,8 +123,34 @@ impl Target {
         matches!(self, Target::Watch { on: Access::Change, .. })
     }
 
+    /// The events that it may match (`docs/timeline.md`, "Footprints").
+    pub(super) fn interest(&self) -> Interest {
+        match *self {
+            Target::Slots { queue, dir, first, last } => Interest::Slots(queue, dir, first, last),
+            Target::Batch(n) => Interest::Opens(n),
+            Target::Bytes(area) => Interest::Bytes { area, reads: true, writes: true },
+            Target::Watch { area, on } => Interest::Bytes {
+                area,
+                reads: matches!(on, Access::Read | Access::Access),
+                writes: on != Access::Read,
+            },
+            Target::Marker => Interest::Happened(Happened::WORD),
+            Target::Doorbell(_) => Interest::Happened(Happened::BELL),
+            Target::Fault(_) => Interest::Happened(Happened::FAULT),
+            Target::Event(n) => Interest::Event(n),
+            Target::Timeout => Interest::Timeout,
+            Target::Ret(_) => Interest::Happened(Happened::RETURN),
+            Target::Stall => Interest::Happened(Happened::ODD_SLOT | Happened::SEQ),
+            // Of these nothing is known but by looking at each event.
+            Target::Queue(_) | Target::Insts(_) | Target::Semaphore(..) | Target::Race => {
+                Interest::Every
+            }
+            Target::Pass(_) | Target::Gone => Interest::Never,
+        }
+    }
+
     /// Whether a session stops at an event.
-    pub(super) fn stops(&self, s: &Session, before: &Before, m: &Machine, e: &Event) -> bool {
+    pub(super) fn stops(&self, s: &Session, before: &Prior, m: &Machine, e: &Event) -> bool {
         match *self {
             Target::Slots { queue, dir, first, last } => {
                 slots(e).into_iter().flatten().any(|(q, d, slot, n)| {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::super::tests::{program, random_program};
-use super::super::{Outcome, Session};
+use super::super::{Outcome, Progress, Session};
 use super::*;
 use crate::engine::command::{
     Access, Attached, Block, BlockLine, Catch, Command, Goto, Loc, Switch, Unit, Watch, Watched,
@@ -240,7 +240,9 @@ fn working_out_what_a_stop_needs_can_be_cancelled() {
     run(&mut s, &Command::Goto(Goto::Mark("end".into())));
     let end = s.position();
     let mut cancel = |_: Progress| std::ops::ControlFlow::Break(());
-    for (kind, after) in [(StopKind::Catch(Catch::Race), 0), (StopKind::Break(Loc::Fault), 1)] {
+    // Each event is looked at for these.
+    let about_queue = StopKind::Break(Loc::Queue(QueueRef::Selected));
+    for (kind, after) in [(StopKind::Catch(Catch::Race), 0), (about_queue, u64::MAX)] {
         let out = s.execute_with(&command(&kind, None, after), &mut cancel).unwrap();
         assert_eq!(out.lines, ["cancelled: no stop was set"], "{kind}");
     }
@@ -370,7 +372,7 @@ fn a_condition_that_goes_wrong_names_its_stop() {
     let d = s.execute(&GO).unwrap_err();
     assert_eq!(
         (d.code, d.message.as_str()),
-        ("S006", "the condition of breakpoint 1: division by zero")
+        ("S006", "the condition of breakpoint 1: division by zero: `event < 3` is 0")
     );
     assert_eq!(s.position(), 0);
 }

@@ -1,8 +1,7 @@
 //! Watchpoints: which events access which bytes, and what they hold before and after
 //! (`docs/stops.md`, "Watchpoints").
 
-use super::super::Session;
-use super::Before;
+use super::super::{Prior, Session};
 use crate::bir::layout::Placed;
 use crate::diag::Diagnostic;
 use crate::engine::command::{Access, Watched};
@@ -48,7 +47,7 @@ pub(super) fn accesses(m: &Machine, e: &Event) -> impl Iterator<Item = Touch> {
 /// Watched bytes: rows of as many bytes each, mostly one. A location in on-chip memory has a row
 /// in each of its partitions, and what lies between them is not its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Area {
+pub struct Area {
     /// First address.
     pub addr: u64,
     /// Bytes of a row.
@@ -89,6 +88,12 @@ impl Area {
         self.shared(a).next().is_some()
     }
 
+    /// Whether one of its rows ends at or beyond an address.
+    pub fn reaches(self, at: u64) -> bool {
+        let last = self.stride.saturating_mul(self.rows.saturating_sub(1));
+        self.addr.saturating_add(last).saturating_add(self.len.saturating_sub(1)) >= at
+    }
+
     /// The row in which an address lies, and which it is.
     fn row(self, at: u64) -> (u64, u64) {
         let k = (at - self.addr).checked_div(self.stride).unwrap_or(0);
@@ -105,7 +110,7 @@ pub(super) fn overlap(a: (u64, u64), b: (u64, u64)) -> Option<(u64, u64)> {
 }
 
 /// Whether an event counts for a watchpoint.
-pub(super) fn counts(before: &Before, m: &Machine, e: &Event, area: Area, on: Access) -> bool {
+pub(super) fn counts(before: &Prior, m: &Machine, e: &Event, area: Area, on: Access) -> bool {
     accesses(m, e).filter(|a| area.meets((a.addr, a.len))).any(|a| match on {
         Access::Read => !a.written,
         Access::Write => a.written,
