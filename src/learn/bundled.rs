@@ -13,7 +13,7 @@ macro_rules! files {
 /// Sample programs: name of the file, text.
 pub const SAMPLES: &[(&str, &str)] = files!["sample-programs":
     "authored-concat.dma", "cce-add.bir", "chain.dma", "copy-1m.dma", "copy-4k.dma", "copy.bir",
-    "double-buffer.dma", "gather.bir", "loop.bir", "lowered-loop.bir", "memset.dma", "no-doorbell.dma",
+    "double-buffer.dma", "gather.bir", "loop.bir", "lowered-loop.bir", "memset.dma", "no-doorbell.dma", "race.dma",
     "replicate.bir", "ring-depth.bir", "ring-full.dma", "scalar-offset.bir", "semaphores.bir",
     "strided-load.bir", "three-queues.dma", "timeout.dma", "transpose.bir", "wrap.dma",
 ];
