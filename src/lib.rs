@@ -9,6 +9,7 @@ pub mod check;
 pub mod cli;
 pub mod diag;
 pub mod engine;
+pub mod learn;
 pub mod limits;
 pub mod load;
 pub mod script;

@@ -209,6 +209,17 @@ pub const MAX_CONFIG_BYTES: u64 = 1 << 18;
 /// Keys that a configuration may set.
 pub const MAX_CONFIG_KEYS: usize = 512;
 
+/// Bytes of a lesson's file, and of the program beside it.
+pub const MAX_LESSON_BYTES: u64 = 1 << 18;
+/// Tasks of a lesson.
+pub const MAX_LESSON_TASKS: usize = 100;
+/// Entries of one list in a lesson: lines, hints, choices, wrong answers, facts.
+pub const MAX_LESSON_LIST: usize = 256;
+/// Events that one command of a lesson's own may run through.
+pub const MAX_LESSON_EVENTS: u64 = 1 << 20;
+/// Bytes of the file in which the progress of lessons is kept.
+pub const MAX_PROGRESS_BYTES: u64 = 1 << 20;
+
 /// Columns, and rows, of a picture of the screen.
 pub const MAX_PICTURE_SIDE: u16 = 500;
 /// Differences of two inputs that are told one by one, and descriptors of either side that are

@@ -356,6 +356,41 @@ fn a_copy_reaches_the_terminal_s_clipboard() {
 }
 
 #[test]
+fn a_lesson_is_taken_and_its_progress_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let state = home.path().to_str().unwrap();
+    let env = [("XDG_STATE_HOME", state)];
+    let file = home.path().join("dmadbg/lessons");
+    std::fs::create_dir(home.path().join("dmadbg")).unwrap();
+    std::fs::write(&file, "of another version\n").unwrap();
+    let mut t = Terminal::start(80, 24, &env, &["learn", "pair"]);
+    t.wait_for("One copy takes two descriptors.");
+    t.keys("\x1b");
+    t.wait_for("task 1 of 5 >....");
+    t.keys("Arx[0].buf_ptr\r");
+    t.wait_for("The source stands in the other ring.");
+    t.keys("Atx[0].buf_ptr\r");
+    t.wait_for("solved: T goes on");
+    t.keys("T");
+    t.wait_for("task 2 of 5 +>...");
+    t.keys(":skip\r");
+    t.wait_for("task 3 of 5 +->..");
+    t.keys("A3\r");
+    t.wait_for("task 3 of 5 +-+..");
+    t.keys("q");
+    assert!(t.end().success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "of another version\nlesson pair 1 3\n");
+    // The next time it begins with the first that is open.
+    let mut t = Terminal::start(80, 24, &env, &["learn", "2"]);
+    t.wait_for("task 2 of 5 +>+..");
+    t.keys("Arx[0].buf_ptr\r");
+    t.wait_for("task 2 of 5 +++..");
+    t.signal("-TERM");
+    t.end();
+    assert!(std::fs::read_to_string(&file).unwrap().contains("lesson pair 1 2 3\n"));
+}
+
+#[test]
 fn what_is_done_is_recorded_as_it_is_done_and_replayed() {
     let dir = tempfile::tempdir().unwrap();
     let record = dir.path().join("r.dbg");

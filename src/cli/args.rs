@@ -99,6 +99,8 @@ pub enum Cmd {
     Explain(ExplainArgs),
     /// Draw the screen to a file, without a terminal.
     Render(RenderArgs),
+    /// Lessons: list them, take one, or check answers without the screen.
+    Learn(LearnArgs),
     /// Print the effective configuration, and where it is read from.
     Config(ConfigArgs),
     /// Follow a slot, a bit of it, an address or a name of a module to its source and back.
@@ -653,6 +655,30 @@ pub struct RenderArgs {
     /// When to use colour in what is said about errors.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub color: When,
+}
+
+/// `learn`.
+#[derive(Debug, Args)]
+pub struct LearnArgs {
+    /// The lesson to take: its number, its name, or a lesson's file. Without one they are listed.
+    #[arg(value_name = "LESSON|FILE")]
+    pub lesson: Option<String>,
+    /// Check this lesson without the screen; without --answers or --solve only that it can be
+    /// read.
+    #[arg(long, value_name = "LESSON|FILE", conflicts_with = "lesson")]
+    pub check: Option<String>,
+    /// Commands and `answer` lines to take the lesson with.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    pub answers: Option<PathBuf>,
+    /// Try the lesson's own solutions and wrong answers.
+    #[arg(long, requires = "check", conflicts_with = "answers")]
+    pub solve: bool,
+    /// Read no init file, and keep nothing for the next time.
+    #[arg(long)]
+    pub no_init: bool,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
 }
 
 /// `config`.

@@ -19,6 +19,7 @@ pub mod r#gen;
 pub mod given;
 pub mod info;
 pub mod inputs;
+pub mod learn;
 pub mod lower;
 pub mod numbers;
 pub mod out;
@@ -110,6 +111,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Diff(a)) => a.out.clone(),
         Some(Cmd::Export(a)) => a.out.clone(),
         Some(Cmd::Explain(a)) => a.out.clone(),
+        Some(Cmd::Learn(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Provenance(a)) => a.out.clone(),
@@ -149,6 +151,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Export(a) => export::run(a, out),
         Cmd::Explain(a) => explain::run(a, out),
         Cmd::Render(a) => render::run(a, out),
+        Cmd::Learn(a) => learn::run(a, out),
         Cmd::Config(a) => config::run(a, out),
         Cmd::Provenance(a) => provenance::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),

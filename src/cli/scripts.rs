@@ -116,6 +116,14 @@ fn parse(
     })
 }
 
+/// The lines of one script.
+///
+/// # Errors
+/// As [`Scripts::lines`].
+pub fn lines(path: &Path) -> Result<Vec<Line>, Report> {
+    file(path, &mut Vec::new(), &mut Policy::default())
+}
+
 /// The text of a script.
 pub fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.to_string_lossy();

@@ -2,7 +2,8 @@
 //! (`docs/config.md`, "What is kept"). Two small files; that one cannot be read or written is
 //! no reason to disturb anybody.
 
-use crate::limits::{MAX_CONFIG_BYTES, MAX_HISTORY, MAX_LINE_BYTES};
+use crate::learn::progress::Progress;
+use crate::limits::{MAX_CONFIG_BYTES, MAX_HISTORY, MAX_LINE_BYTES, MAX_PROGRESS_BYTES};
 use crate::load::save;
 use crate::ui::Kept;
 use crate::ui::arrange::Arrangement;
@@ -17,8 +18,35 @@ fn folder() -> Option<PathBuf> {
 
 /// The text of a small file; empty where there is none.
 fn text(path: &Path) -> String {
-    let small = std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_CONFIG_BYTES);
+    small_text(path, MAX_CONFIG_BYTES)
+}
+
+/// The text of a file of at most so many bytes; empty where there is none.
+fn small_text(path: &Path, most: u64) -> String {
+    let small = std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= most);
     if small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+}
+
+/// The file of the progress of lessons.
+const PROGRESS: &str = "lessons";
+
+/// The progress of lessons; none where there is no file.
+pub fn progress() -> Progress {
+    let text = folder().map(|f| small_text(&f.join(PROGRESS), MAX_PROGRESS_BYTES));
+    Progress::from_text(&text.unwrap_or_default())
+}
+
+/// Keeps which tasks of a lesson are solved, beside what was kept before.
+pub fn keep_lesson(name: &str, solved: &[bool]) {
+    let Some(folder) = folder() else { return };
+    let old = progress();
+    let mut new = old.clone();
+    new.add(name, solved);
+    if new == old || std::fs::create_dir_all(&folder).is_err() {
+        return;
+    }
+    // Nobody is told, as with the rest of what is kept.
+    let _ = save::save(&folder.join(PROGRESS), new.to_text().as_bytes());
 }
 
 /// What was kept the last time; nothing where it is to be left aside.
@@ -30,13 +58,15 @@ pub fn load(skip: bool) -> Kept {
     let all: Vec<String> = lines.lines().filter(usable).map(str::to_owned).collect();
     let from = all.len().saturating_sub(MAX_HISTORY);
     let arrangement = Arrangement::from_text(&text(&folder.join("panes")));
-    Kept { history: all.into_iter().skip(from).collect(), arrangement }
+    Kept { history: all.into_iter().skip(from).collect(), arrangement, solved: None }
 }
 
 /// Keeps it for the next time.
 pub fn keep(kept: &Kept) {
     let Some(folder) = folder() else { return };
-    if *kept == load(false) || std::fs::create_dir_all(&folder).is_err() {
+    let old = load(false);
+    let same = kept.history == old.history && kept.arrangement == old.arrangement;
+    if same || std::fs::create_dir_all(&folder).is_err() {
         return;
     }
     // The newest lines, as many as will be read again.

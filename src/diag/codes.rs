@@ -1713,6 +1713,34 @@ pub static CODES: &[CodeInfo] = &[
         "A form that this build does not have (Parquet), or a session that nobody gave files to.",
         "Choose another form, or build with the feature that the message names.",
     ),
+    code(
+        ("S060", Error),
+        "lesson",
+        "A lesson's file is no TOML, lacks something, or has what a lesson cannot have.",
+        "A typing error, a command that a lesson must not use, or a file of another version.",
+        "See the message; `docs/learn.md` has the format in full.",
+    ),
+    code(
+        ("S061", Error),
+        "no lesson, or not now",
+        "A command of lessons was given where it has no meaning: outside of a lesson, or an answer where something is to be done.",
+        "`answer`, `hint`, `skip`, `again`, `proceed` or `lesson` without `dmadbg learn`.",
+        "`dmadbg learn` lists the lessons.",
+    ),
+    code(
+        ("S062", Error),
+        "lesson not solved",
+        "The answers that were given to a lesson leave one of its tasks unsolved.",
+        "A wrong answer, or none.",
+        "`hint` helps; `dmadbg learn --check LESSON --solve` shows that it can be solved.",
+    ),
+    code(
+        ("S063", Error),
+        "lesson that does not hold",
+        "A lesson does not do what it says: a solution that does not solve, a wrong answer that its hint does not meet, or a task that is solved by doing nothing.",
+        "The program of the lesson was changed, or the lesson was never tried.",
+        "See the message; try the lines of the task on the screen.",
+    ),
 ];
 
 #[cfg(test)]

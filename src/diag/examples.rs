@@ -261,6 +261,10 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("S033", "`save a.dma` in a file test."),
     ("S040", "`order replay` before `order explore` found anything."),
     ("S041", "`export parquet a.parquet` in a build without that feature."),
+    ("S060", "A lesson with `titel = \"Rings\"`, or with `before = [\"save x.dma\"]`."),
+    ("S061", "`hint` on a screen without a lesson."),
+    ("S062", "`dmadbg learn --check words --answers FILE` where the file says `answer 1000`."),
+    ("S063", "A task with `check = [\"assert tx.retired == 1\"]` and `solution = [\"step 2\"]`."),
 ];
 
 /// The example of a code; empty where the code is not known.

@@ -70,6 +70,12 @@ const VERBS: &[(&str, Parse)] = &[
     ("echo", echo),
     ("source", |a| Ok(Command::Source(a.file()?))),
     ("export", export),
+    ("answer", answer),
+    ("hint", |_| Ok(Command::Hint)),
+    ("skip", |_| Ok(Command::Skip)),
+    ("again", |_| Ok(Command::Again)),
+    ("proceed", |_| Ok(Command::Proceed)),
+    ("lesson", |_| Ok(Command::Lesson)),
     ("help", help),
     ("quit", |_| Ok(Command::Quit)),
 ];
@@ -567,6 +573,16 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
 fn export(a: &mut Args<'_>) -> Result<Command, Fault> {
     let form = ExportForm::ALL[a.choose("a form", &ExportForm::ALL.map(ExportForm::name))?];
     Ok(Command::Export { form, file: a.file()? })
+}
+
+/// The rest of the line as it stands: what it means is the lesson's to say.
+fn answer(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let text = skip(a.rest).trim_ascii_end();
+    if text.is_empty() {
+        return Err(a.missing("an answer"));
+    }
+    a.rest = "";
+    Ok(Command::Answer(text.to_owned()))
 }
 
 fn help(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -126,6 +126,12 @@ pub fn print(command: &Command) -> String {
             format!("export {} {}", form.name(), bare_or_quoted(file, false))
         }
         Command::Source(file) => format!("source {}", bare_or_quoted(file, false)),
+        Command::Answer(text) => format!("answer {text}"),
+        Command::Hint => "hint".to_owned(),
+        Command::Skip => "skip".to_owned(),
+        Command::Again => "again".to_owned(),
+        Command::Proceed => "proceed".to_owned(),
+        Command::Lesson => "lesson".to_owned(),
         Command::Help(None) => "help".to_owned(),
         Command::Help(Some(name)) => format!("help {name}"),
         Command::Quit => "quit".to_owned(),

@@ -276,6 +276,12 @@ fn looks() -> impl Strategy<Value = Command> {
         order().prop_map(Command::Order),
         option::of(select(names)).prop_map(Command::Help),
         Just(Command::Quit),
+        "[a-z0-9]([a-z0-9 _+.*]{0,12}[a-z0-9])?".prop_map(Command::Answer),
+        Just(Command::Hint),
+        Just(Command::Skip),
+        Just(Command::Again),
+        Just(Command::Proceed),
+        Just(Command::Lesson),
     ]
 }
 

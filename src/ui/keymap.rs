@@ -126,6 +126,8 @@ pub enum When {
     Panes,
     /// In every pane of a module.
     Module,
+    /// While a lesson is taken, in every pane.
+    Lesson,
     /// In a ring pane.
     Ring,
     /// In this pane.
@@ -144,6 +146,7 @@ impl When {
         match self {
             When::Panes => "everywhere",
             When::Module => "a module",
+            When::Lesson => "a lesson",
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
@@ -288,6 +291,15 @@ const fn of_module(
     Binding { keys, when: When::Module, does: Does::Command(command), help, hint }
 }
 
+const fn of_lesson(
+    keys: &'static [Key],
+    command: &'static str,
+    help: &'static str,
+    hint: &'static str,
+) -> Binding {
+    Binding { keys, when: When::Lesson, does: Does::Command(command), help, hint }
+}
+
 const UP: &[Key] = &[key(KeyCode::Up), ch('k')];
 const DOWN: &[Key] = &[key(KeyCode::Down), ch('j')];
 const LEFT: &[Key] = &[key(KeyCode::Left), ch('h')];
@@ -296,6 +308,16 @@ const ENTER: &[Key] = &[key(KeyCode::Enter)];
 
 /// The table. The first row that holds counts.
 pub static KEYMAP: &[Binding] = &[
+    of_lesson(&[ch('H')], "hint", "the next hint for the task", "hint"),
+    of_lesson(&[ch('T')], "proceed", "to the next task, once this one is solved", "next task"),
+    of_lesson(&[ch('L')], "lesson", "all that the lesson says", "lesson"),
+    act(
+        &[ch('A')],
+        When::Lesson,
+        Action::WriteLine("answer "),
+        "answer the question of the task",
+        "answer",
+    ),
     run(&[ch('s')], "step", "one descriptor pair forward", "step"),
     run(&[ch('S')], "reverse-step", "one descriptor pair back", "back"),
     run(&[ch('n')], "next", "to the next phase of the host", "next phase"),
@@ -517,7 +539,7 @@ impl When {
     /// Whether it holds.
     pub fn holds(self, mode: Mode) -> bool {
         match (self, mode) {
-            (When::Panes, Mode::Panes(_) | Mode::Module(_))
+            (When::Panes | When::Lesson, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
             | (When::Line, Mode::Line)

@@ -102,6 +102,8 @@ pub struct Areas {
     pub header: Rect,
     /// The five phases.
     pub phases: Rect,
+    /// The lesson, where one is taken.
+    pub lesson: Rect,
     /// Panes, title line included.
     pub panes: Vec<(Pane, Rect)>,
     /// Below the rings of a compact screen: the selected descriptor in short.
@@ -163,13 +165,19 @@ fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
 ///
 /// `arrangement` moves borders where all panes are shown, each only so far that every pane
 /// keeps some room; zoomed, the pane with the focus has the screen as on a small one.
-pub fn areas(
+pub fn areas(size: (u16, u16), focus: Pane, module: bool, arrangement: &Arrangement) -> Areas {
+    areas_with(size, focus, module, arrangement, 0)
+}
+
+/// The same with so many rows for a lesson below the phases; fewer on a small screen.
+pub fn areas_with(
     (width, height): (u16, u16),
     focus: Pane,
     module: bool,
     arrangement: &Arrangement,
+    lesson: u16,
 ) -> Areas {
-    let room = width >= FULL.0 && height >= FULL.1;
+    let room = width >= FULL.0 && height >= FULL.1.saturating_add(lesson);
     let class = if room && !arrangement.zoom {
         Class::Full
     } else if width >= COMPACT.0 && height >= COMPACT.1 {
@@ -183,6 +191,7 @@ pub fn areas(
         shared: class != Class::Full && width >= COMPACT.0,
         header: Rect::ZERO,
         phases: Rect::ZERO,
+        lesson: Rect::ZERO,
         panes: Vec::new(),
         summary: Rect::ZERO,
         status: Rect::ZERO,
@@ -195,6 +204,7 @@ pub fn areas(
         }
         if height >= 10 {
             out.phases = cut_top(&mut main, 1);
+            out.lesson = cut_top(&mut main, lesson.min(height / 3));
         }
         if height >= 4 {
             out.status = cut_bottom(&mut main, 1);
@@ -206,9 +216,13 @@ pub fn areas(
     out.phases = cut_top(&mut main, 1);
     out.hints = cut_bottom(&mut main, 1);
     out.status = cut_bottom(&mut main, 1);
+    let lesson = lesson.min(main.height / 2);
+    out.lesson = cut_top(&mut main, lesson);
     if class == Class::Compact {
         if focus.is_ring() {
-            out.summary = cut_bottom(&mut main, 7);
+            // The rings keep a few slots beside a lesson.
+            let summary = SUMMARY.min(main.height.saturating_sub(RINGS));
+            out.summary = cut_bottom(&mut main, summary);
         }
         out.panes.push((focus, main));
         return out;
@@ -298,6 +312,8 @@ const WIDE: (u16, u16) = (180, 40);
 const INSPECTOR: u16 = 16;
 /// Rows of the selected descriptor in short.
 const SUMMARY: u16 = 7;
+/// Rows that the rings keep of a compact screen.
+const RINGS: u16 = 6;
 
 /// All panes with the text of a module.
 fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
@@ -365,9 +381,10 @@ mod tests {
                     (Pane::Rx, true),
                     (Pane::Inspector, true),
                 ] {
-                    let a = areas((w, h), focus, module, &Arrangement::default());
+                    let lesson = if w % 2 == 0 { 0 } else { 5 };
+                    let a = areas_with((w, h), focus, module, &Arrangement::default(), lesson);
                     let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
-                    all.extend([a.header, a.phases, a.summary, a.status, a.hints]);
+                    all.extend([a.header, a.phases, a.lesson, a.summary, a.status, a.hints]);
                     let screen = Rect::new(0, 0, w, h);
                     let area: u32 = all.iter().map(|r| r.area()).sum();
                     assert!(area <= screen.area(), "{w}x{h}");

@@ -15,6 +15,7 @@ pub mod highlight;
 pub mod journal;
 pub mod keymap;
 pub mod layout;
+pub mod lesson;
 pub mod model;
 pub mod palette;
 pub mod picture;

@@ -10,13 +10,14 @@ use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
 use super::search::Search;
 use super::source::Source;
-use super::{seams, theme::Theme};
+use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
 use crate::engine::command::{BlockLine, Command};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
+use crate::learn::{Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
@@ -161,6 +162,8 @@ pub struct Model {
     pub search: Option<Search>,
     /// The palette, while it is open.
     pub palette: Option<Palette>,
+    /// The lesson that is taken.
+    pub lesson: Option<Play>,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
     /// A text over the screen, and how far it is scrolled.
@@ -232,6 +235,7 @@ impl Model {
             line: None,
             palette: None,
             search: None,
+            lesson: None,
             history: Vec::new(),
             popup: None,
             said: None,
@@ -339,6 +343,11 @@ impl Model {
             self.help(name);
             return Ok(false);
         }
+        if self.lesson.is_some() && is_lesson_command(command) {
+            self.lesson_command(command)?;
+            self.prepare();
+            return Ok(false);
+        }
         if let Command::Find { dir, expr } = command {
             self.search(*dir, expr)?;
             self.prepare();
@@ -360,6 +369,7 @@ impl Model {
             self.answer(outcome.lines);
         }
         let quit = !follow.is_empty() && self.follow(follow, watch)?;
+        self.look_at_lesson();
         self.prepare();
         Ok(quit)
     }
@@ -445,7 +455,7 @@ impl Model {
     }
 
     /// Another run than before, from some event on: what was worked out of it is so no more.
-    fn forget_run(&mut self) {
+    pub(super) fn forget_run(&mut self) {
         self.session.state_at(self.session.position() + LOOK_AHEAD);
         self.derived.window = (0, 0);
         self.derived.marker = (0, None, MarkerNews::NotWithin(0));
@@ -533,8 +543,9 @@ impl Model {
 
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
+        let rows = view::lesson::height(self);
         self.derived.areas =
-            layout::areas(self.size, self.focus, self.has_module(), &self.arrangement);
+            layout::areas_with(self.size, self.focus, self.has_module(), &self.arrangement, rows);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();

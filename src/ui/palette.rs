@@ -49,7 +49,7 @@ impl Palette {
     /// With everything in it; of a module also what only modules have.
     pub fn new(module: bool) -> Palette {
         let holds = |b: &&Binding| match b.when {
-            When::Panes | When::Ring | When::In(_) => true,
+            When::Panes | When::Lesson | When::Ring | When::In(_) => true,
             When::Module => module,
             When::Popup | When::Line | When::Palette => false,
         };

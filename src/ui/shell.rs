@@ -18,6 +18,7 @@ use super::view;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{Progress, Session};
+use crate::learn::Play;
 use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
@@ -45,6 +46,8 @@ pub struct Kept {
     pub history: Vec<String>,
     /// How the panes are arranged.
     pub arrangement: Arrangement,
+    /// Which tasks of the lesson are solved, where there is one.
+    pub solved: Option<Vec<bool>>,
 }
 
 /// How the screen is to be.
@@ -56,13 +59,15 @@ pub struct Options {
     pub theme: Theme,
     /// What the user has set.
     pub config: Config,
+    /// The lesson that is taken; the session is where its task begins.
+    pub lesson: Option<Play>,
 }
 
 impl Options {
     /// What the environment and the user ask for; the user wins.
     pub fn new(config: Config) -> Options {
         let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
-        Options { kept: Kept::default(), theme, config }
+        Options { kept: Kept::default(), theme, config, lesson: None }
     }
 }
 
@@ -126,6 +131,9 @@ pub fn run(
     model.configure(&options.config);
     model.history = options.kept.history;
     model.arrangement = options.kept.arrangement;
+    if let Some(play) = options.lesson {
+        model.open_lesson(play);
+    }
     model.journal = journal;
     opening.refused.into_iter().for_each(|d| model.refuse(d));
     model.prepare();
@@ -141,7 +149,8 @@ pub fn run(
     let signal = shell.signal;
     signals.close();
     drop(guard);
-    keep(&Kept { history: model.history, arrangement: model.arrangement });
+    let solved = model.lesson.as_ref().map(Play::solved);
+    keep(&Kept { history: model.history, arrangement: model.arrangement, solved });
     result?;
     if let Some(signal) = signal {
         // The terminal is restored; now end as the signal would have.

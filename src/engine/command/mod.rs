@@ -524,6 +524,18 @@ pub enum Command {
     },
     /// Read commands from a file (by the script runner).
     Source(String),
+    /// An answer to the question of a lesson, as it is written.
+    Answer(String),
+    /// The next hint of a lesson's task.
+    Hint,
+    /// Leave a task of a lesson unsolved.
+    Skip,
+    /// Begin a task of a lesson anew.
+    Again,
+    /// To the next task of a lesson.
+    Proceed,
+    /// What a lesson says, in full.
+    Lesson,
     /// Help, on one command or all.
     Help(Option<String>),
     /// Leave.

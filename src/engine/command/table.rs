@@ -20,13 +20,15 @@ pub enum Group {
     Order,
     /// Scripts.
     Script,
+    /// Lessons.
+    Learn,
     /// The program itself.
     Session,
 }
 
 impl Group {
     /// All, in the order of help.
-    pub const ALL: [Group; 9] = [
+    pub const ALL: [Group; 10] = [
         Group::Run,
         Group::Stop,
         Group::Look,
@@ -35,6 +37,7 @@ impl Group {
         Group::Order,
         Group::Module,
         Group::Script,
+        Group::Learn,
         Group::Session,
     ];
 
@@ -49,6 +52,7 @@ impl Group {
             Group::Module => "module",
             Group::Order => "order",
             Group::Script => "script",
+            Group::Learn => "learn",
             Group::Session => "session",
         }
     }
@@ -477,6 +481,48 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("FORM FILE", &[Arg::Words(EXPORTS), Arg::File]),
         "write the run up to here, or the rings, to a file",
         "`events` (JSON lines), `events-csv` and `perfetto` (a trace) write what happened from the start to here; `descriptors` (CSV) and `parquet` every slot of the rings as they stand. A file that is there is replaced.",
+    ),
+    spec(
+        ("answer", &[]),
+        Group::Learn,
+        ("EXPR|NUMBER|WORD", &[Arg::Expr]),
+        "answer the question of a lesson's task",
+        "An expression, evaluated where the session stands; the number of a choice; or a word, where a name is asked for. Only in a lesson: `dmadbg learn`, `docs/learn.md`.",
+    ),
+    spec(
+        ("hint", &[]),
+        Group::Learn,
+        ("", &[]),
+        "the next hint of a lesson's task",
+        "Hints go from a nudge to nearly the answer. Asking costs nothing.",
+    ),
+    spec(
+        ("lesson", &[]),
+        Group::Learn,
+        ("", &[]),
+        "what a lesson says, in full: introduction, facts with their sources, the task",
+        "",
+    ),
+    spec(
+        ("proceed", &[]),
+        Group::Learn,
+        ("", &[]),
+        "to the next task of a lesson, once this one is solved",
+        "",
+    ),
+    spec(
+        ("skip", &[]),
+        Group::Learn,
+        ("", &[]),
+        "leave a lesson's task unsolved and go to the next one",
+        "It stays open: the lesson begins with it the next time.",
+    ),
+    spec(
+        ("again", &[]),
+        Group::Learn,
+        ("", &[]),
+        "begin a lesson's task anew, with the program as it was",
+        "",
     ),
     spec(
         ("help", &["h", "?"]),

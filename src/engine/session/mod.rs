@@ -362,6 +362,14 @@ impl Session {
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
             Command::Quit => Ok(Outcome { quit: true, ..Outcome::default() }),
+            // A lesson stands around the session, not in it.
+            Command::Answer(_)
+            | Command::Hint
+            | Command::Skip
+            | Command::Again
+            | Command::Proceed
+            | Command::Lesson => Err(Diagnostic::new("S061", "there is no lesson here")
+                .help("`dmadbg learn` lists the lessons, `dmadbg learn 1` opens the first")),
             // Text that only the caller has: the command table's help, and files.
             Command::Help(_) | Command::Source(_) => Ok(Outcome::default()),
         }

@@ -83,7 +83,15 @@ pub fn hints(model: &Model, width: u16) -> Row {
         )
     };
     let module = model.has_module();
-    let holds = move |b: &&Binding| !b.hint.is_empty() && (module || b.when != When::Module);
+    let lesson = model.lesson.is_some();
+    let holds = move |b: &&Binding| {
+        let has_place = match b.when {
+            When::Module => module,
+            When::Lesson => lesson,
+            _ => true,
+        };
+        !b.hint.is_empty() && has_place
+    };
     let hinted = || KEYMAP.iter().filter(holds);
     let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
     let mut left = Row::new();

@@ -6,6 +6,7 @@ use super::{hex, human};
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::ring::Life;
+use crate::learn::lesson_of;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class, payload};
 use crate::ui::model::Model;
@@ -257,6 +258,12 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     let mut head = Row::text(format!("{bits}{since}  "), t.dim());
     head.push(f.name, t.accent());
     head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
+    if let Some((n, name)) = lesson_of(f.name) {
+        let text = format!("  lesson {n}: {name}");
+        if head.width() + width(&text) <= room {
+            head.push(text, t.dim());
+        }
+    }
     let mut out = vec![head];
     out.extend(wrap(f.meaning, room).into_iter().map(|l| Row::text(l, t.text())));
     // What the bit is in the operation's class, where that lays a field of its own over it.

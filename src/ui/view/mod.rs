@@ -6,6 +6,7 @@ mod compact;
 mod events;
 mod header;
 mod inspector;
+pub mod lesson;
 mod marker;
 mod memory;
 mod palette;
@@ -27,6 +28,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     let areas = &model.derived.areas;
     rows::draw(&[header::header(model, areas.header.width)], areas.header, buf);
     rows::draw(&[header::phases(model, areas.phases.width)], areas.phases, buf);
+    rows::draw(&lesson::rows(model, areas.lesson.width, areas.lesson.height), areas.lesson, buf);
     for (pane, area) in &areas.panes {
         draw_pane(model, *pane, *area, buf);
     }

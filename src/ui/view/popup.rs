@@ -34,7 +34,9 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
-        Some((Popup::Help, _)) => help(model.theme, room, model.has_module()),
+        Some((Popup::Help, _)) => {
+            help(model.theme, room, (model.has_module(), model.lesson.is_some()))
+        }
         Some((Popup::Output(lines), _)) => {
             let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
             squeeze(lines, room)
@@ -165,11 +167,11 @@ fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
 }
 
 /// The help.
-fn help(t: Theme, room: usize, module: bool) -> Vec<Row> {
+fn help(t: Theme, room: usize, (module, lesson): (bool, bool)) -> Vec<Row> {
     let mut out = Vec::new();
-    let places = [When::Panes, When::Module, When::Ring]
+    let places = [When::Lesson, When::Panes, When::Module, When::Ring]
         .into_iter()
-        .filter(|w| module || *w != When::Module)
+        .filter(|w| (module || *w != When::Module) && (lesson || *w != When::Lesson))
         .chain(Pane::all(module).map(When::In))
         .chain([When::Popup, When::Line]);
     for when in places {
@@ -224,7 +226,10 @@ fn help(t: Theme, room: usize, module: bool) -> Vec<Row> {
     if module {
         source_marks(&mut out, t);
     }
-    for group in Group::ALL.into_iter().filter(|g| module || *g != Group::Module) {
+    for group in Group::ALL
+        .into_iter()
+        .filter(|g| (module || *g != Group::Module) && (lesson || *g != Group::Learn))
+    {
         heading(&mut out, t, &format!("commands: {}", group.title()));
         for c in COMMANDS.iter().filter(|c| c.group == group) {
             let mut row = Row::text(format!("  {}", c.name), t.accent());

@@ -1,0 +1,30 @@
+//! Which lesson explains a field of a descriptor.
+
+/// Name of a field of the field table, and the lesson that explains it. Reserved bits, those of
+/// checksums and what only one generation has have none.
+pub const FIELD_LESSONS: &[(&str, &str)] = &[
+    ("length", "words"),
+    ("ring_id", "wrap"),
+    ("first", "packets"),
+    ("last", "packets"),
+    ("concat", "packets"),
+    ("int_en", "marker"),
+    ("dmb", "barriers"),
+    ("write_barrier", "barriers"),
+    ("strong_order", "barriers"),
+    ("buf_ptr", "pair"),
+    ("buf2_ptr_lo", "pair"),
+    ("ssmae_op", "compute"),
+    ("op_type", "compute"),
+    ("meta", "compute"),
+    ("meta_index_hi", "compute"),
+    ("meta_index_lo", "compute"),
+    ("meta1", "compute"),
+    ("meta2", "compute"),
+];
+
+/// The lesson about a field: its number in the list, from 1, and its name.
+pub fn lesson_of(field: &str) -> Option<(usize, &'static str)> {
+    let name = FIELD_LESSONS.iter().find(|f| f.0 == field)?.1;
+    Some((super::bundled::find(name)? + 1, name))
+}

@@ -1,0 +1,63 @@
+//! A lesson on the screen: what its commands do to the model. The lesson itself is
+//! `learn`'s.
+
+use super::model::{Model, Popup};
+use crate::diag::{Diagnostic, Severity};
+use crate::engine::command::Command;
+use crate::learn::Play;
+
+impl Model {
+    /// Takes a lesson whose task begins where the session stands, and shows what it says first.
+    pub fn open_lesson(&mut self, play: Play) {
+        let intro = (play.at() == 0).then(|| play.whole());
+        self.lesson = Some(play);
+        if let Some(lines) = intro {
+            self.popup = Some((Popup::Output(lines), 0));
+        }
+        self.prepare();
+    }
+
+    /// Carries out a command of the lesson.
+    ///
+    /// # Errors
+    /// As [`Play::command`].
+    pub(super) fn lesson_command(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        let Some(mut play) = self.lesson.take() else { return Ok(()) };
+        let mut session = self.session.clone();
+        let done = play.command(command, &mut session);
+        self.lesson = Some(play);
+        let lines = done?;
+        self.said = None;
+        if let Command::Skip | Command::Again | Command::Proceed = command {
+            self.begin_with(session);
+        }
+        if !lines.is_empty() {
+            self.popup = Some((Popup::Output(lines), 0));
+        }
+        Ok(())
+    }
+
+    /// Another session: where a task begins.
+    fn begin_with(&mut self, session: crate::engine::session::Session) {
+        self.session = session;
+        self.source = Default::default();
+        self.search = None;
+        self.ring_top = 0;
+        self.focus = match self.has_module() {
+            true => super::Pane::Source,
+            false => super::Pane::Tx,
+        };
+        self.select_slot(None, 0);
+        self.forget_run();
+        self.after_move();
+    }
+
+    /// After a command: whether the task is solved by what it did.
+    pub(super) fn look_at_lesson(&mut self) {
+        if let Some(play) = &mut self.lesson
+            && play.look(&self.session)
+        {
+            self.say("the task is solved: T goes on", Some(Severity::Note));
+        }
+    }
+}
