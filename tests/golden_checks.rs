@@ -58,6 +58,14 @@ fn golden_images_raise_no_false_alarm() {
             .collect();
         assert_eq!(found, expected, "{name}");
         assert_eq!(done.status.code(), Some(0), "{name}");
+        let ran = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+            .args(["run", "--no-init", "--tx"])
+            .arg(image("tx"))
+            .arg("--rx")
+            .arg(image("rx"))
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{name}");
         n.one();
     }
     n.finish("images without false alarm");

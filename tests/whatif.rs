@@ -253,7 +253,7 @@ fn a_module_is_saved_as_the_record_of_its_run_and_not_with_edits() {
     assert!(r.err.contains("error[S022]") && r.err.contains("take the edits back"), "{}", r.err);
     let again = "doorbell\nset tx[0].dmb = 1\npass set split equal\ninfo edits\n";
     let r = run(dir.path(), &sample("copy.bir"), again, &[]);
-    assert!(r.out.contains("at event 0; 1 edits of the run that was are gone"), "{}", r.out);
+    assert!(r.out.contains("at event 0; the edit of the run that was is gone"), "{}", r.out);
     assert!(r.out.contains("no edits"), "{}", r.out);
 }
 

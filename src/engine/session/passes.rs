@@ -122,6 +122,7 @@ impl Session {
                 let new = module_run::again(self.program(), &params)?;
                 let lost = match self.program().edits.len() {
                     0 => String::new(),
+                    1 => "; the edit of the run that was is gone".to_owned(),
                     n => format!("; {n} edits of the run that was are gone"),
                 };
                 self.begin_anew(Arc::new(new));
