@@ -258,6 +258,28 @@ fn a_module_is_saved_as_the_record_of_its_run_and_not_with_edits() {
 }
 
 #[test]
+fn an_order_that_no_file_holds_is_not_saved_silently() {
+    let dir = tempfile::tempdir().unwrap();
+    for order in
+        ["order hold rx 0 visible until host poll 1", "order barrier tx 0 write_barrier off"]
+    {
+        let script = format!("{order}\nsave a.dma\n");
+        let r = run(dir.path(), &sample("copy-4k.dma"), &script, &[]);
+        assert_eq!(r.status, 2, "{}", r.out);
+        assert!(r.err.contains("error[S022]") && r.err.contains("`order calm` first"), "{}", r.err);
+    }
+    assert_eq!(
+        std::fs::read_dir(dir.path())
+            .unwrap()
+            .filter(|e| { e.as_ref().unwrap().path().extension().is_some_and(|e| e == "dma") })
+            .count(),
+        0
+    );
+    let script = "order hold rx 0 visible until host poll 1\norder calm\nsave a.dma\n";
+    assert_eq!(run(dir.path(), &sample("copy-4k.dma"), script, &[]).status, 0);
+}
+
+#[test]
 fn the_lints_see_what_was_changed() {
     let dir = tempfile::tempdir().unwrap();
     let script = "finish\ninfo checks\nset tx[0].last = 0\ninfo checks\nundo\ninfo checks q0\n";

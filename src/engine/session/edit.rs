@@ -403,6 +403,12 @@ impl Session {
         over: bool,
     ) -> Result<Outcome, Diagnostic> {
         let p = self.program();
+        if !p.schedule.is_calm() {
+            let text = "the run follows an order that no program file holds";
+            let help =
+                "`order calm` first; `order` tells the lines that a script needs for this order";
+            return Err(Diagnostic::new("S022", text).help(help));
+        }
         let program = match (&p.module, p.edits.is_empty()) {
             (None, _) => p.clone(),
             (Some(_), true) => Arc::new(module_run::record(p)?),
