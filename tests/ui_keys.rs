@@ -10,7 +10,6 @@ use dmadbg::udma::{Desc, Dir, Generation};
 use dmadbg::ui::keymap::{Does, KEYMAP, When, markdown};
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Pane, seams};
-use proptest::prelude::*;
 use std::sync::Arc;
 use ui_support::*;
 
@@ -394,68 +393,6 @@ fn tab_completes_as_far_as_it_is_clear_and_lists_the_rest() {
     let line = m.line.as_ref().unwrap();
     assert!(line.candidates.iter().any(|c| c == "explain"), "{:?}", line.candidates);
     assert!(text(&draw(&m)).contains("explain"));
-}
-
-fn arbitrary_message() -> impl Strategy<Value = Message> {
-    let letters = "sSnNeEdDfFcCgGwb:]{[zatohjkl?qQ0123/x ".chars().map(KeyCode::Char);
-    let others = [
-        KeyCode::Up,
-        KeyCode::Down,
-        KeyCode::Left,
-        KeyCode::Right,
-        KeyCode::PageUp,
-        KeyCode::PageDown,
-        KeyCode::Home,
-        KeyCode::End,
-        KeyCode::Tab,
-        KeyCode::BackTab,
-        KeyCode::Enter,
-        KeyCode::Esc,
-        KeyCode::Backspace,
-        KeyCode::Delete,
-        KeyCode::F(1),
-    ];
-    let codes: Vec<KeyCode> = letters.chain(others).collect();
-    let ctrl = prop_oneof![9 => Just(KeyModifiers::NONE), 1 => Just(KeyModifiers::CONTROL)];
-    let key = (proptest::sample::select(codes), ctrl)
-        .prop_map(|(c, m)| Message::Key(KeyEvent::new(c, m)));
-    let kinds = vec![
-        MouseEventKind::Down(MouseButton::Left),
-        MouseEventKind::Down(MouseButton::Right),
-        MouseEventKind::ScrollUp,
-        MouseEventKind::ScrollDown,
-        MouseEventKind::Moved,
-    ];
-    let mouse =
-        (proptest::sample::select(kinds), 0u16..220, 0u16..70).prop_map(|(kind, column, row)| {
-            Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
-        });
-    let size = prop_oneof![
-        2 => (1u16..12, 1u16..12),
-        2 => (60u16..130, 1u16..40),
-        1 => (1u16..260, 1u16..90)
-    ]
-    .prop_map(|(w, h)| Message::Resize(w, h));
-    let paste = "[a-z0-9\\[\\] \u{1}é中🤦]{0,12}".prop_map(Message::Paste);
-    prop_oneof![12 => key, 3 => mouse, 3 => size, 1 => paste]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
-    #[test]
-    fn no_keys_clicks_or_sizes_break_the_screen(
-        which in 0usize..7,
-        messages in proptest::collection::vec(arbitrary_message(), 1..60),
-    ) {
-        let p = [one_copy, wrap64, faulting, stalled, two_queues, odd, one_direction][which]();
-        let mut m = model(p, "some\u{1b}[2Jname", (80, 24));
-        for message in messages {
-            update_all(&mut m, message);
-            let buf = draw(&m);
-            let control = buf.content().iter().any(|c| c.symbol().chars().any(char::is_control));
-            prop_assert!(!control);
-        }
-    }
 }
 
 #[test]

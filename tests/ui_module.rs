@@ -3,12 +3,10 @@
 
 mod ui_support;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use dmadbg::bir::Pos;
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use dmadbg::engine::lower::{Stage, derived};
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Model, Pane, Theme};
-use proptest::prelude::*;
 use ui_support::*;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 60)];
@@ -343,68 +341,6 @@ fn help_of_a_module_tells_its_keys_and_marks() {
     for part in ["keys: a module", "keys: source", "commands: module", "a line of a module's text"]
     {
         assert!(shown.contains(part), "{part}");
-    }
-}
-
-fn arbitrary_message() -> impl Strategy<Value = Message> {
-    let letters = "sSnNeEdDfFcCgGwb:]{[zatohjkl?qQ0123/x <>,.P=".chars().map(KeyCode::Char);
-    let others = [
-        KeyCode::Up,
-        KeyCode::Down,
-        KeyCode::Left,
-        KeyCode::Right,
-        KeyCode::PageUp,
-        KeyCode::PageDown,
-        KeyCode::Home,
-        KeyCode::End,
-        KeyCode::Tab,
-        KeyCode::BackTab,
-        KeyCode::Enter,
-        KeyCode::Esc,
-    ];
-    let codes: Vec<KeyCode> = letters.chain(others).collect();
-    let key = proptest::sample::select(codes)
-        .prop_map(|c| Message::Key(KeyEvent::new(c, KeyModifiers::NONE)));
-    let kinds = vec![
-        MouseEventKind::Down(MouseButton::Left),
-        MouseEventKind::ScrollUp,
-        MouseEventKind::ScrollDown,
-    ];
-    let mouse =
-        (proptest::sample::select(kinds), 0u16..220, 0u16..70).prop_map(|(kind, column, row)| {
-            Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
-        });
-    let size = prop_oneof![
-        1 => (1u16..12, 1u16..12),
-        2 => (60u16..130, 1u16..40),
-        2 => (1u16..260, 1u16..90)
-    ]
-    .prop_map(|(w, h)| Message::Resize(w, h));
-    prop_oneof![12 => key, 4 => mouse, 3 => size]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
-    #[test]
-    fn no_keys_clicks_or_sizes_break_the_screen_of_a_module(
-        which in 0usize..6,
-        messages in proptest::collection::vec(arbitrary_message(), 1..50),
-    ) {
-        let all = [
-            "copy.bir", "gather.bir", "loop.bir", "semaphores.bir", "lowered-loop.bir",
-            "scalar-offset.bir",
-        ];
-        let mut m = model(module(all[which]), all[which], (80, 24));
-        for message in messages {
-            update_all(&mut m, message);
-            let buf = draw(&m);
-            let control = buf.content().iter().any(|c| c.symbol().chars().any(char::is_control));
-            prop_assert!(!control);
-            if let Some(listing) = m.listing() {
-                prop_assert!(m.source.cursor < listing.lines.len());
-                prop_assert_ne!(m.source.selected, Some(Pos::ADDED));
-            }
-        }
     }
 }
 

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, dead_code)]
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use dmadbg::diag::Diagnostic;
 use dmadbg::engine::program::*;
 use dmadbg::engine::session::Session;
+use dmadbg::script::runner::{self, End};
 use dmadbg::udma::{Dir, Generation, Profile};
 use dmadbg::ui::theme::Palette;
 use dmadbg::ui::update::{Message, update_all};
@@ -286,4 +288,27 @@ pub fn module(name: &str) -> Program {
     }
     let place = |pos| loaded.spans.place(&dmadbg::bir::At::Inst(pos, dmadbg::bir::Part::Whole));
     module_run::program(&lowered, &place, &initial, &Options::new(Generation::V3)).unwrap()
+}
+
+/// A session in which the lines were run as a script.
+pub fn replayed(p: Program, lines: &[String]) -> Session {
+    let none = |_: &str, _: &str| Err(Diagnostic::new("S009", "nothing is sourced"));
+    let text = format!("dbg 1\n{}\n", lines.join("\n"));
+    let script = runner::parse("r.dbg", &text, &mut none.clone()).unwrap();
+    let mut session = Session::new(Arc::new(p));
+    let end = runner::run(&mut session, &script, &mut |_| {});
+    assert_eq!(end, End::Done, "{text}");
+    session
+}
+
+/// The script comes to where the screen is, with all that it was told.
+pub fn same(m: &Model, s: &Session, lines: &[String]) {
+    let here = &m.session;
+    assert_eq!(here.position(), s.position(), "{lines:#?}");
+    assert_eq!(here.machine().digest(), s.machine().digest(), "{lines:#?}");
+    assert_eq!((here.marks(), here.vars()), (s.marks(), s.vars()), "{lines:#?}");
+    let stops = |s: &Session| {
+        s.stops().iter().map(|s| (s.number, s.text(), s.enabled, s.hits)).collect::<Vec<_>>()
+    };
+    assert_eq!(stops(here), stops(s), "{lines:#?}");
 }

@@ -25,6 +25,10 @@ use ratatui::layout::{Position, Rect};
 
 /// Draws the whole screen; the place of the text cursor, where there is one.
 pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
+    // A terminal that does not know its size says that it has none.
+    if buf.area.is_empty() {
+        return None;
+    }
     let areas = &model.derived.areas;
     rows::draw(&[header::header(model, areas.header.width)], areas.header, buf);
     rows::draw(&[header::phases(model, areas.phases.width)], areas.phases, buf);
