@@ -59,3 +59,11 @@ fn a_cancelled_run_is_recorded_by_where_it_stopped() {
     assert_eq!(lines, [format!("goto {}", m.session.position())]);
     same(&m, &replayed(p, &lines), &lines);
 }
+
+#[test]
+fn the_end_of_a_run_that_an_edit_made_is_looked_for_again() {
+    let mut m = recorded(odd());
+    keys(&mut m, "d:set tx[2].length = 64<Enter>:goto end - 3<Enter>");
+    let lines = m.take_journal();
+    same(&m, &replayed(odd(), &lines), &lines);
+}

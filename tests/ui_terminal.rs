@@ -40,9 +40,19 @@ impl Terminal {
     }
 
     fn start(columns: u16, rows: u16, env: &[(&str, &str)], args: &[&str]) -> Terminal {
+        Terminal::start_program(env!("CARGO_BIN_EXE_dmadbg"), columns, rows, env, args)
+    }
+
+    fn start_program(
+        program: &str,
+        columns: u16,
+        rows: u16,
+        env: &[(&str, &str)],
+        args: &[&str],
+    ) -> Terminal {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_dmadbg"));
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(env!("CARGO_MANIFEST_DIR"));
         command.env("LC_ALL", "C.UTF-8");
@@ -224,6 +234,30 @@ fn signals_end_it_with_the_terminal_restored() {
     }
 }
 
+/// Not a test of its own: the program of the next one.
+#[test]
+#[ignore = "needs a terminal: a_panic_restores_the_terminal_before_it_speaks runs it"]
+fn panics_on_the_screen() {
+    let _guard = dmadbg::ui::shell::Guard::new(true).unwrap();
+    panic!("of all things");
+}
+
+#[test]
+fn a_panic_restores_the_terminal_before_it_speaks() {
+    let this = std::env::current_exe().unwrap();
+    let args = ["--ignored", "--exact", "--nocapture", "panics_on_the_screen"];
+    let mut t = Terminal::start_program(this.to_str().unwrap(), 80, 24, &[], &args);
+    assert!(!t.end().success());
+    let at = |what: &[u8]| t.raw().windows(what.len()).position(|w| w == what);
+    t.wait("the message", || at(b"of all things").is_some());
+    let raw = t.raw();
+    let (entered, left) = (at(b"\x1b[?1049h").unwrap(), at(LEAVE).unwrap());
+    let (mouse, said) = (at(b"\x1b[?1000l").unwrap(), at(b"of all things").unwrap());
+    assert!(entered < mouse && mouse < left && left < said, "{}", t.screen());
+    // Lines end as a terminal in its usual mode ends them.
+    assert!(raw[said..].windows(2).any(|w| w == b"\r\n"), "still raw");
+}
+
 #[cfg(target_os = "linux")]
 fn stat(t: &Terminal) -> Vec<String> {
     let pid = t.child.process_id().unwrap();
@@ -254,9 +288,19 @@ fn idling_costs_no_time() {
     t.wait_for("[doorbell]");
     std::thread::sleep(Duration::from_millis(200));
     let spent = || stat(&t)[11..13].iter().map(|s| s.parse::<u64>().unwrap()).sum::<u64>();
-    let before = spent();
+    // How often any of its threads was put to sleep: each time it was woken before.
+    let woken = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", t.child.process_id().unwrap()));
+        let count = |task: std::io::Result<std::fs::DirEntry>| {
+            let text = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+            let line = text.lines().find(|l| l.starts_with("voluntary_ctxt_switches")).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+        };
+        tasks.unwrap().map(count).sum::<u64>()
+    };
+    let before = (spent(), woken());
     std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(spent(), before, "clock ticks while idle");
+    assert_eq!((spent(), woken()), before, "clock ticks, and wake-ups, while idle");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::engine::program::QueueId;
 use crate::engine::session::{Progress, Session};
 use crate::script;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// The commands that were carried out, and what a script that repeats them knows.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +82,7 @@ impl Model {
     ) -> Result<bool, Diagnostic> {
         let mut lines = self.foreseen(command);
         let from = self.session.position();
+        let program = self.session.program().clone();
         let mut cancelled = false;
         let result = self.carry_out(command, &mut |model, progress| {
             let go_on = watch(model, progress);
@@ -96,7 +98,11 @@ impl Model {
         }
         if !lines.is_empty() {
             journal.selected = self.settled;
-            journal.end_known |= end == Some(here) || lines.iter().any(|l| l == "goto end");
+            // An edit makes another run, whose end a script finds only by going there.
+            let same = Arc::ptr_eq(&program, self.session.program());
+            let reached = here != from && end == Some(here);
+            let found = reached || lines.iter().any(|l| l == "goto end");
+            journal.end_known = same && (journal.end_known || found);
         }
         journal.lines.append(&mut lines);
         result

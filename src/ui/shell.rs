@@ -388,17 +388,22 @@ fn blank() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
     Terminal::new(CrosstermBackend::new(io::stdout()))
 }
 
-/// Owns the state of the terminal: restores it when dropped.
-struct Guard;
+/// Owns the state of the terminal: restores it when dropped, and before the message of a panic.
+#[derive(Debug)]
+pub struct Guard(());
 
 impl Guard {
-    fn new(mouse: bool) -> io::Result<Guard> {
+    /// Takes the terminal for the screen, with the mouse or without.
+    ///
+    /// # Errors
+    /// The terminal's.
+    pub fn new(mouse: bool) -> io::Result<Guard> {
         let old = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             restore();
             old(info);
         }));
-        let guard = Guard;
+        let guard = Guard(());
         prepare(mouse)?;
         Ok(guard)
     }
