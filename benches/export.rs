@@ -78,7 +78,7 @@ fn main() {
             let each = &mut |f: &mut dyn FnMut(&Event) -> bool| {
                 let _ = run.iter().all(f);
             };
-            write_events(&mut *w, &mut io::sink(), each).unwrap();
+            write_events(&mut *w, &p, &mut io::sink(), each).unwrap();
         });
     }
     let n = 1 << 20;

@@ -82,9 +82,41 @@ fn events_are_those_that_run_writes() {
     }
 }
 
+/// A copy of a sample with edits of every sort, by the commands that make them.
+fn edited(dir: &Path) -> String {
+    let file = dir.join("edited.dma").to_str().unwrap().to_owned();
+    let script = dir.join("s.dbg");
+    let lines = "dbg 1\nset q0.tx.drl = 32\ngoto 12\nset marker = 7\nset tx[0].length = 64\n\
+                 set q0.tx.next_desc_idx = 1\n\
+                 inject PKT_LEN at tx[0]\ngoto end\n";
+    std::fs::write(&script, format!("{lines}save {file}\n")).unwrap();
+    let args = ["run", "sample-programs/wrap.dma", "--no-init", "--script"];
+    let r = run(&[&args[..], &[script.to_str().unwrap()]].concat());
+    assert!(Path::new(&file).exists(), "{}{}", text(r.out), r.err);
+    file
+}
+
+#[test]
+fn what_the_user_changed_stands_between_the_events() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = edited(dir.path());
+    let json = text(export(&file, "events"));
+    let edits = |line: &&str| line.contains("\"kind\":\"edit\"");
+    assert_eq!(json.lines().filter(edits).count(), 5, "{json}");
+    let r = run(&["run", &file, "--no-init", "--format", "json"]);
+    assert_eq!(json, text(r.out));
+    let trace = trace(&file, &[]);
+    let names: Vec<&str> = track_events(&trace).iter().map(|(_, e)| event_name(e)).collect();
+    for line in json.lines().filter(edits) {
+        let v: Value = serde_json::from_str(line).unwrap();
+        assert!(names.contains(&v["text"].as_str().unwrap()), "{names:?}");
+    }
+}
+
 #[test]
 fn a_row_of_csv_has_all_that_its_event_has() {
-    for file in samples() {
+    let dir = tempfile::tempdir().unwrap();
+    for file in samples().into_iter().chain([edited(dir.path())]) {
         let (json, csv) = (text(export(&file, "events")), text(export(&file, "events-csv")));
         let mut rows = csv.lines();
         let columns = cells(rows.next().unwrap());

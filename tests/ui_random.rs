@@ -31,7 +31,10 @@ const LONGEST: usize = 80;
 /// After this time a message is taken to hang: many times what any needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-const PROGRAMS: &[(&str, fn() -> Program)] = &[
+/// How a program is made.
+type Make = fn() -> Program;
+
+const PROGRAMS: &[(&str, Make)] = &[
     ("one_copy", one_copy),
     ("wrap64", wrap64),
     ("faulting", faulting),
@@ -94,9 +97,9 @@ const TYPED: &[&str] = &[
     "provenance tx[1]",
     "set tx[2].length = 64",
     "set tx[1].first = 0",
-    "set mem32[marker] = 1",
-    "inject desc-length-zero",
-    "inject timeout",
+    "set marker = 1",
+    "inject PKT_LEN",
+    "inject PREFETCH_RING_ID at tx[0]",
     "undo",
     "redo",
     "order explore 2000",

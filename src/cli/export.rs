@@ -81,7 +81,7 @@ fn run_of(p: &Program, file: &str, args: &ExportArgs, sink: &mut dyn Write) -> i
         ExportTime::Virtual => Time::Virtual,
     });
     let Some(mut writer) = events(args.form.0, file, p, time) else { return Ok(()) };
-    write_events(&mut *writer, sink, &mut |each| {
+    write_events(&mut *writer, p, sink, &mut |each| {
         machine::run(p, |_, e| each(e));
     })
 }

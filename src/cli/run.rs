@@ -10,7 +10,7 @@ use crate::bir::{Layout, exec};
 use crate::diag::{Diagnostic, Policy, Report, Severity};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
-use crate::engine::ring::json::{edit_json, push_event};
+use crate::engine::ring::json::{push_edit, push_event};
 use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
@@ -202,8 +202,9 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
     let last = session.position();
     let (mut from, mut lines) = (1, Vec::new());
     for edit in session.program().edits_at(0) {
-        out.value(&edit_json(session.program(), edit, 0))?;
+        push_edit(&mut lines, session.program(), edit, 0);
     }
+    out.bytes(&lines)?;
     while from <= last {
         let to = (from + BLOCK).min(last + 1);
         lines.clear();
@@ -212,7 +213,7 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
         for e in events {
             push_event(&mut lines, &e);
             for edit in p.edits_at(e.n) {
-                lines.extend_from_slice(format!("{}\n", edit_json(p, edit, e.t_us())).as_bytes());
+                push_edit(&mut lines, p, edit, e.t_ns);
             }
         }
         out.bytes(&lines)?;

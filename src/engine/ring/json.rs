@@ -127,6 +127,12 @@ pub fn event_json(e: &Event) -> Value {
     serde_json::from_slice(&line).unwrap_or_default()
 }
 
+/// Appends an edit as one line; the time is that of the event that it follows.
+pub fn push_edit(out: &mut Vec<u8>, p: &Program, e: &Edit, t_ns: u64) {
+    out.extend_from_slice(edit_json(p, e, t_ns / 1000).to_string().as_bytes());
+    out.push(b'\n');
+}
+
 /// An edit as an object in a stream of events: `n` is the number of the event that it follows,
 /// whose time `t_us` it has.
 pub fn edit_json(p: &Program, e: &Edit, t_us: u64) -> Value {

@@ -2,9 +2,14 @@
 //! last one (`docs/export.md`, "Events as CSV").
 
 use super::EventWriter;
+use crate::engine::edit::Edit;
+use crate::engine::program::Program;
 use crate::engine::ring::Event;
-use crate::engine::ring::json::{hex_digits, push_bytes, push_hex, push_number, push_signed};
+use crate::engine::ring::json::{
+    edit_json, hex_digits, push_bytes, push_hex, push_number, push_signed,
+};
 use crate::engine::ring::keys::{Keys, Val, visit};
+use serde_json::Value;
 
 /// The columns, in order.
 pub const EVENT_COLUMNS: [&str; 16] = [
@@ -16,9 +21,15 @@ pub const EVENT_COLUMNS: [&str; 16] = [
 const OWN: usize = EVENT_COLUMNS.len() - 1;
 
 /// Writes events as CSV.
-#[derive(Default)]
-pub(super) struct Csv {
+pub(super) struct Csv<'p> {
+    program: &'p Program,
     more: Vec<u8>,
+}
+
+impl Csv<'_> {
+    pub(super) fn new(program: &Program) -> Csv<'_> {
+        Csv { program, more: Vec::new() }
+    }
 }
 
 struct Cells<'a> {
@@ -96,7 +107,25 @@ fn push(out: &mut Vec<u8>, value: Val) {
     }
 }
 
-impl EventWriter for Csv {
+/// What stands in the last column; quoted where its characters ask for that.
+fn finish(more: &[u8], out: &mut Vec<u8>) {
+    // Of what stands there only sentences could have such characters.
+    if more.iter().any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r')) {
+        out.push(b'"');
+        for b in more {
+            if *b == b'"' {
+                out.push(b'"');
+            }
+            out.push(*b);
+        }
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(more);
+    }
+    out.push(b'\n');
+}
+
+impl EventWriter for Csv<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(EVENT_COLUMNS.join(",").as_bytes());
         out.push(b'\n');
@@ -113,20 +142,32 @@ impl EventWriter for Csv {
             }
             out.push(b',');
         }
-        // Of what stands there only sentences could have such characters.
-        if self.more.iter().any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r')) {
-            out.push(b'"');
-            for b in &self.more {
-                if *b == b'"' {
-                    out.push(b'"');
-                }
-                out.push(*b);
+        finish(&self.more, out);
+    }
+
+    fn edit(&mut self, e: &Edit, t_ns: u64, out: &mut Vec<u8>) {
+        let mut cells: [String; OWN] = std::array::from_fn(|_| String::new());
+        cells[1] = t_ns.to_string();
+        self.more.clear();
+        let told = edit_json(self.program, e, 0);
+        for (key, value) in told.as_object().into_iter().flatten().filter(|(k, _)| *k != "t_us") {
+            let value = match value {
+                Value::String(s) => s.clone(),
+                Value::Null => String::new(),
+                other => other.to_string(),
+            };
+            if let Some(cell) = column(key).and_then(|c| cells.get_mut(c)) {
+                *cell = value;
+                continue;
             }
-            out.push(b'"');
-        } else {
-            out.extend_from_slice(&self.more);
+            let between = if self.more.is_empty() { "" } else { ";" };
+            self.more.extend_from_slice(format!("{between}{key}={value}").as_bytes());
         }
-        out.push(b'\n');
+        for cell in cells {
+            out.extend_from_slice(cell.as_bytes());
+            out.push(b',');
+        }
+        finish(&self.more, out);
     }
 
     fn end(&mut self, _: &mut Vec<u8>) {}

@@ -22,6 +22,7 @@ pub use perform::perform;
 
 use crate::diag::Diagnostic;
 use crate::engine::command::ExportForm;
+use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, Machine, json, life};
 use crate::udma::{DESC_BYTES, Desc, Dir};
@@ -38,6 +39,8 @@ pub trait EventWriter {
     fn begin(&mut self, out: &mut Vec<u8>);
     /// The next event.
     fn event(&mut self, e: &Event, out: &mut Vec<u8>);
+    /// What the user changed after the newest event, at its time.
+    fn edit(&mut self, e: &Edit, t_ns: u64, out: &mut Vec<u8>);
     /// What comes after the last.
     fn end(&mut self, out: &mut Vec<u8>);
 }
@@ -45,6 +48,7 @@ pub trait EventWriter {
 /// JSON lines, the schema first.
 struct JsonLines<'a> {
     file: &'a str,
+    program: &'a Program,
 }
 
 impl EventWriter for JsonLines<'_> {
@@ -57,6 +61,9 @@ impl EventWriter for JsonLines<'_> {
     fn event(&mut self, e: &Event, out: &mut Vec<u8>) {
         json::push_event(out, e);
     }
+    fn edit(&mut self, e: &Edit, t_ns: u64, out: &mut Vec<u8>) {
+        json::push_edit(out, self.program, e, t_ns);
+    }
     fn end(&mut self, _: &mut Vec<u8>) {}
 }
 
@@ -68,8 +75,8 @@ pub fn events<'a>(
     time: Option<Time>,
 ) -> Option<Box<dyn EventWriter + 'a>> {
     match form {
-        ExportForm::Events => Some(Box::new(JsonLines { file })),
-        ExportForm::EventsCsv => Some(Box::new(csv::Csv::default())),
+        ExportForm::Events => Some(Box::new(JsonLines { file, program })),
+        ExportForm::EventsCsv => Some(Box::new(csv::Csv::new(program))),
         ExportForm::Perfetto => Some(Box::new(perfetto::Perfetto::new(file, program, time))),
         ExportForm::Descriptors | ExportForm::Parquet => None,
     }
@@ -78,20 +85,31 @@ pub fn events<'a>(
 /// Takes events one by one; no: it has enough.
 pub type Take<'a> = &'a mut dyn FnMut(&Event) -> bool;
 
-/// Writes a run of events, read from `next` until it has no more.
+/// Writes a run of events, and the program's edits between them. `each` hands the events on, in
+/// order and from the first.
 ///
 /// # Errors
 /// What the stream says.
 pub fn write_events(
     writer: &mut dyn EventWriter,
+    program: &Program,
     sink: &mut dyn Write,
     each: &mut dyn FnMut(Take<'_>),
 ) -> io::Result<()> {
     let mut out = Vec::with_capacity(CHUNK + 4096);
     let mut result = Ok(());
     writer.begin(&mut out);
+    let edited = !program.edits.is_empty();
+    for edit in program.edits_at(0) {
+        writer.edit(edit, 0, &mut out);
+    }
     each(&mut |e| {
         writer.event(e, &mut out);
+        if edited {
+            for edit in program.edits_at(e.n) {
+                writer.edit(edit, e.t_ns, &mut out);
+            }
+        }
         if out.len() >= CHUNK {
             result = sink.write_all(&out);
             out.clear();

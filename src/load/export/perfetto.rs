@@ -7,6 +7,7 @@
 use super::EventWriter;
 use super::lanes::Lanes;
 use super::proto::{fixed64, message, text, uint};
+use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{Agent, Event, EventKind};
 use crate::engine::ring::json::{hex_digits, push_bytes, push_digits};
@@ -94,6 +95,7 @@ const EXPLICIT: u64 = 3;
 
 const PROCESS: u64 = 1;
 const HOST: u64 = 2;
+const USER: u64 = 3;
 const SEQUENCERS: u64 = 0x100;
 const QUEUES: u64 = 0x1_0000_0000;
 
@@ -447,6 +449,13 @@ impl EventWriter for Perfetto<'_> {
             Agent::Engine(q) => self.engine(q, e, out),
             _ => self.cpu(e, out),
         }
+    }
+
+    fn edit(&mut self, e: &Edit, _: u64, out: &mut Vec<u8>) {
+        // Behind all else.
+        self.describe(USER, PROCESS, "user", i32::MAX as u64, out);
+        let text = e.change.words(self.program);
+        self.put(Kind::Instant, USER, self.now, &Body::new(&text, "edit"), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {

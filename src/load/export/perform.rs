@@ -50,7 +50,7 @@ fn run(session: &mut Session, input: &str, form: ExportForm, to: &mut dyn Write)
     let program = session.program().clone();
     let Some(mut writer) = events(form, input, &program, None) else { return Ok(()) };
     let last = session.position();
-    write_events(&mut *writer, to, &mut |each| {
+    write_events(&mut *writer, &program, to, &mut |each| {
         let mut from = 1;
         while from <= last {
             let to = (from + BLOCK).min(last + 1);
