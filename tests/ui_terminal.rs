@@ -97,7 +97,7 @@ impl Terminal {
     fn wait(&self, what: &str, mut done: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !done() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{what}:\n{}", self.screen());
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what}:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -131,7 +131,7 @@ impl Terminal {
                 self.wait("leave the alternate screen", raw);
                 return status;
             }
-            assert!(begun.elapsed() < Duration::from_secs(20), "it does not end");
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -381,7 +381,7 @@ fn settings_hold_on_the_screen_and_wrong_ones_keep_it_shut() {
         if let Some(s) = t.child.try_wait().unwrap() {
             break s;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(begun.elapsed() < Duration::from_secs(60));
     };
     assert_eq!(status.exit_code(), 2);
 }

