@@ -9,10 +9,12 @@ use crate::engine::command::ExportForm;
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::engine::order::Readings;
+use crate::learn::bundled::Sample;
 use crate::limits::MAX_PICTURE_SIDE;
 use crate::load::{Batching, RingChoice};
 use crate::udma::profile::ProfileRef;
 use crate::udma::{Barrier, Generation};
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -101,14 +103,19 @@ pub enum Cmd {
     Render(RenderArgs),
     /// Lessons: list them, take one, or check answers without the screen.
     Learn(LearnArgs),
+    /// Programs to try things on, which come with dmadbg: list, show, open or copy them.
+    #[command(subcommand)]
+    Sample(SampleCmd),
     /// Print the effective configuration, and where it is read from.
     Config(ConfigArgs),
     /// Follow a slot, a bit of it, an address or a name of a module to its source and back.
     Provenance(ProvenanceArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
-    /// Print the manual page.
-    Man,
+    /// Print the manual, or a page of it.
+    Man(ManArgs),
+    /// List the grammars for editors that colour .bir, .dma and .dbg, or write them out.
+    Grammars(GrammarsArgs),
 }
 
 /// How output looks.
@@ -728,6 +735,103 @@ pub struct ProvenanceArgs {
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
+}
+
+/// `sample`.
+#[derive(Debug, Subcommand)]
+pub enum SampleCmd {
+    /// List the samples, each with what it teaches.
+    List(SampleListArgs),
+    /// Print a sample; `dmadbg sample show NAME | dmadbg check -` gives it to another verb.
+    Show(SampleShowArgs),
+    /// Open the screen on a sample.
+    Open(SampleOpenArgs),
+    /// Write samples out as files.
+    Copy(SampleCopyArgs),
+}
+
+/// `sample list`.
+#[derive(Debug, Args)]
+pub struct SampleListArgs {
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
+}
+
+/// `sample show`.
+#[derive(Debug, Args)]
+pub struct SampleShowArgs {
+    /// The sample, with or without its ending.
+    #[arg(value_name = "NAME", value_parser = SampleName, hide_possible_values = true)]
+    pub name: String,
+}
+
+/// `sample open`.
+#[derive(Debug, Args)]
+pub struct SampleOpenArgs {
+    /// The sample, with or without its ending.
+    #[arg(value_name = "NAME", value_parser = SampleName, hide_possible_values = true)]
+    pub name: String,
+    /// What to execute first.
+    #[command(flatten)]
+    pub commands: Commands,
+    /// Do not read the init file.
+    #[arg(long)]
+    pub no_init: bool,
+    /// When to use colour.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+/// `sample copy`.
+#[derive(Debug, Args)]
+pub struct SampleCopyArgs {
+    /// The samples; all of them where none is named.
+    #[arg(value_name = "NAME", value_parser = SampleName, hide_possible_values = true)]
+    pub names: Vec<String>,
+    /// The directory to write into; it is made where it is missing.
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+}
+
+/// Any text, completed with the names of samples: an unknown one is told with its nearest.
+#[derive(Debug, Clone, Copy)]
+pub struct SampleName;
+
+impl clap::builder::TypedValueParser for SampleName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        cmd: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        clap::builder::StringValueParser::new().parse_ref(cmd, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Sample::all().map(|s| PossibleValue::new(s.name).help(s.summary()))))
+    }
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The verb whose page is printed [default: one page with all of it].
+    #[arg(value_name = "VERB")]
+    pub verb: Option<String>,
+    /// Write a page for each verb into this directory, in place of printing.
+    #[arg(short, long, value_name = "DIR", conflicts_with = "verb")]
+    pub output: Option<PathBuf>,
+}
+
+/// `grammars`.
+#[derive(Debug, Args)]
+pub struct GrammarsArgs {
+    /// Write them into this directory, in place of listing them.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// `completions`.

@@ -17,6 +17,7 @@ pub mod export;
 pub mod fmt;
 pub mod r#gen;
 pub mod given;
+pub mod grammars;
 pub mod info;
 pub mod inputs;
 pub mod learn;
@@ -27,6 +28,7 @@ pub mod provenance;
 pub mod render;
 pub use crate::udma::rows;
 pub mod run;
+pub mod sample;
 pub mod scripts;
 pub mod shell;
 pub mod shrink;
@@ -41,16 +43,19 @@ pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
+use crate::engine::program::Program;
 use crate::engine::session::Session;
+use crate::load::Loaded;
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
 use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
+use given::Commands;
 use inputs::Depth;
 use out::Out;
 use scripts::Scripts;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use texts::WithTexts;
 
@@ -115,7 +120,8 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Provenance(a)) => a.out.clone(),
-        Some(Cmd::Completions(_) | Cmd::Man) => text(When::Never),
+        Some(Cmd::Sample(a)) => sample::out_opts(a).unwrap_or_else(|color| text(color)),
+        Some(Cmd::Completions(_) | Cmd::Man(_) | Cmd::Grammars(_)) => text(When::Never),
     }
 }
 
@@ -155,7 +161,9 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Config(a) => config::run(a, out),
         Cmd::Provenance(a) => provenance::run(a, out),
         Cmd::Completions(a) => shell::completions(a, out),
-        Cmd::Man => shell::man(out),
+        Cmd::Sample(a) => sample::run(a, out),
+        Cmd::Man(a) => shell::man(a, out),
+        Cmd::Grammars(a) => grammars::run(a, out),
     }
 }
 
@@ -175,24 +183,55 @@ pub fn browse(
         let opts = inputs::load_options(rings, &options, Depth::Browse);
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
-    let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
-    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy };
+    Ok(shown(loaded.program.clone().unwrap_or_else(browse), &loaded))
+}
+
+/// A program as the screen begins with it, with what was found where it was read.
+fn shown(program: Arc<Program>, loaded: &Loaded) -> (Session, Title) {
+    let mut title = Title {
+        file: loaded.name.clone(),
+        notes: loaded.report.items.clone(),
+        policy: loaded.policy.clone(),
+    };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    Ok((session, title))
+    (Session::new(program), title)
+}
+
+/// Opens the screen on files.
+fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+    let first = First {
+        commands: &args.commands,
+        no_init: args.no_init,
+        color: args.color,
+        record: args.record.as_deref(),
+    };
+    screen(&first, out, || browse(&args.files, &args.rings, &args.module))
+}
+
+/// What stands around the input where the screen is opened.
+struct First<'a> {
+    commands: &'a Commands,
+    no_init: bool,
+    color: When,
+    record: Option<&'a Path>,
 }
 
 /// Opens the screen on a program.
-fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+fn screen(
+    args: &First<'_>,
+    out: &mut Out<'_>,
+    open: impl FnOnce() -> Result<(Session, Title), Failure>,
+) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     let config = config::load(args.no_init)?;
     args.commands.inline().for_each(|(name, text)| out.know(name, text));
-    let scripts = Scripts::read(args.no_init, &args.commands);
+    let scripts = Scripts::read(args.no_init, args.commands);
     let lines = scripts.lines?;
-    let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
+    let (mut session, mut title) = open()?;
     title.policy = scripts.policy.over(&title.policy);
-    let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
+    let record = args.record.map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
     let (init, given) = lines.split_at(scripts.init.min(lines.len()));
     opening.refused = run_first(&mut session, &title.file, init, None)?;

@@ -1,11 +1,16 @@
 //! `completions` and `man`, both made from the definition of the command line; the manual
 //! also lists the command language from its own table.
 
-use super::args::{Cli, CompletionsArgs};
+use super::args::{Cli, CompletionsArgs, ManArgs};
 use super::out::{Failure, Out, Status};
-use crate::engine::command::{COMMANDS, Group};
+use crate::diag::{Diagnostic, Report};
+use crate::engine::command::{COMMANDS, Group, nearest};
+use crate::learn::bundled::Sample;
+use crate::load::save;
 use clap::CommandFactory;
+use clap_complete::Shell;
 use std::io;
+use std::path::Path;
 
 /// Prints a shell's completion script.
 ///
@@ -14,19 +19,90 @@ use std::io;
 pub fn completions(args: &CompletionsArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dmadbg", &mut text);
+    if args.shell == Shell::Fish {
+        text.extend_from_slice(fish_names().as_bytes());
+    }
     out.bytes(&text)?;
     Ok(Status::Fine)
 }
 
-/// Prints the manual page.
+/// The names of samples, which the generator leaves out for fish.
+fn fish_names() -> String {
+    let seen = "__fish_seen_subcommand_from sample; and __fish_seen_subcommand_from show open copy";
+    let line = |s: Sample| {
+        let about = s.summary().replace('\\', "\\\\").replace('\'', "\\'");
+        format!("complete -c dmadbg -n '{seen}' -f -a '{}' -d '{about}'\n", s.name)
+    };
+    Sample::all().map(line).collect()
+}
+
+/// Prints the manual, or the page of one verb, or writes a page for each.
 ///
 /// # Errors
-/// Those of the output.
-pub fn man(out: &mut Out<'_>) -> Result<Status, Failure> {
+/// An unknown verb (S011), D007 where a page cannot be written, and those of the output.
+pub fn man(args: &ManArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
+    if let Some(dir) = &args.output {
+        write_pages(dir, out)?;
+        return Ok(Status::Fine);
+    }
     let mut page = Vec::new();
-    render(&mut page)?;
+    match &args.verb {
+        None => render(&mut page)?,
+        Some(verb) => {
+            let all = pages()?;
+            let name = |file: &str| file.trim_start_matches("dmadbg-").replace(".1", "");
+            let known: Vec<String> = all.iter().map(|(file, _)| name(file)).collect();
+            let Some(at) = known.iter().position(|k| *k == verb.replace(' ', "-")) else {
+                let near = nearest(verb, known.iter().map(String::as_str));
+                let d = Diagnostic::new("S011", format!("there is no verb `{verb}`"));
+                let help = match near.as_slice() {
+                    [] => "`dmadbg --help` lists them".to_owned(),
+                    near => format!("did you mean `{}`?", near.join("` or `")),
+                };
+                return Err(Report::from(d.help(help)).into());
+            };
+            page.extend_from_slice(&all[at].1);
+        }
+    }
     out.bytes(&page)?;
     Ok(Status::Fine)
+}
+
+/// A page for each verb: the name of its file, its text. The first is that of the program, with
+/// the command language.
+fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
+    fn below(cmd: &clap::Command, out: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+        for sub in cmd.get_subcommands() {
+            let man = clap_mangen::Man::new(sub.clone());
+            let mut page = Vec::new();
+            man.render(&mut page)?;
+            out.push((man.get_filename(), page));
+            below(sub, out)?;
+        }
+        Ok(())
+    }
+    let mut whole = Vec::new();
+    render(&mut whole)?;
+    let mut out = vec![("dmadbg.1".to_owned(), whole)];
+    // Built, each knows the name by which it is called.
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    below(&root, &mut out)?;
+    Ok(out)
+}
+
+/// Writes the pages below a directory, over those that are there.
+fn write_pages(dir: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
+    std::fs::create_dir_all(dir).map_err(|e| {
+        let name = dir.to_string_lossy();
+        let why = format!("cannot make the directory `{name}`: {e}");
+        Report::from(Diagnostic::new("D007", why).in_file(&name))
+    })?;
+    for (name, page) in pages()? {
+        save::save(&dir.join(&name), &page).map_err(Report::from)?;
+        out.line(&crate::diag::render::printable(&dir.join(&name).to_string_lossy()))?;
+    }
+    Ok(())
 }
 
 fn render(page: &mut Vec<u8>) -> io::Result<()> {

@@ -1741,6 +1741,13 @@ pub static CODES: &[CodeInfo] = &[
         "The program of the lesson was changed, or the lesson was never tried.",
         "See the message; try the lines of the task on the screen.",
     ),
+    code(
+        ("S070", Error),
+        "no such sample",
+        "A name is not that of a sample that comes with dmadbg.",
+        "A typing error; `errors/` belongs to the name of a sample of that folder.",
+        "`dmadbg sample list` lists them.",
+    ),
 ];
 
 #[cfg(test)]

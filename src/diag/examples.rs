@@ -265,6 +265,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("S061", "`hint` on a screen without a lesson."),
     ("S062", "`dmadbg learn --check words --answers FILE` where the file says `answer 1000`."),
     ("S063", "A task with `check = [\"assert tx.retired == 1\"]` and `solution = [\"step 2\"]`."),
+    ("S070", "`dmadbg sample open copy-4x`."),
 ];
 
 /// The example of a code; empty where the code is not known.

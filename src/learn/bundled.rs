@@ -1,4 +1,5 @@
-//! The lessons that come with the program, and the samples that lessons may name.
+//! The lessons and the samples that come with the program. A lesson may name a sample;
+//! `dmadbg sample` shows and copies them.
 
 use super::model::Lesson;
 use super::read;
@@ -18,6 +19,16 @@ pub const SAMPLES: &[(&str, &str)] = files!["sample-programs":
     "strided-load.bir", "three-queues.dma", "timeout.dma", "transpose.bir", "wrap.dma",
 ];
 
+/// Samples with an error each, its diagnostic on the line; they are modules, too.
+pub const ERRORS: &[(&str, &str)] = files!["sample-programs":
+    "errors/cce-sources.bir", "errors/dge-disabled.bir", "errors/element-counts.bir",
+    "errors/invalid-offset.bir", "errors/last-iteration.bir", "errors/ring-too-large.bir",
+    "errors/too-many-queues.bir", "errors/transpose-3d.bir", "errors/transpose-sb-to-sb.bir",
+];
+
+/// Scripts that belong to samples.
+pub const SCRIPTS: &[(&str, &str)] = files!["sample-programs": "copy-4k.dbg"];
+
 /// The lessons, in the order in which they build on each other: name of the file, text.
 pub const LESSONS: &[(&str, &str)] = files!["lessons":
     "words.toml", "pair.toml", "encode.toml", "cycle.toml", "marker.toml", "wrap.toml",
@@ -28,6 +39,68 @@ pub const LESSONS: &[(&str, &str)] = files!["lessons":
 /// The text of a sample.
 pub fn sample(name: &str) -> Option<&'static str> {
     SAMPLES.iter().find(|s| s.0 == name).map(|s| s.1)
+}
+
+/// A file of `sample-programs/` as it is compiled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Its path below that folder.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+impl Sample {
+    /// All of them: programs, then modules with an error, then scripts.
+    pub fn all() -> impl Iterator<Item = Sample> {
+        let all = SAMPLES.iter().chain(ERRORS).chain(SCRIPTS);
+        all.map(|&(name, text)| Sample { name, text })
+    }
+
+    /// The sample of a name, with or without its ending. A program comes before a script of the
+    /// same name.
+    pub fn find(name: &str) -> Option<Sample> {
+        let exact = Sample::all().find(|s| s.name == name);
+        exact.or_else(|| Sample::all().find(|s| s.stem() == name))
+    }
+
+    /// The name without its ending.
+    pub fn stem(&self) -> &'static str {
+        self.name.rsplit_once('.').map_or(self.name, |(stem, _)| stem)
+    }
+
+    /// What it teaches, a text for each paragraph: the comment that it begins with, up to what
+    /// it is tested for.
+    pub fn teaches(&self) -> Vec<String> {
+        let comment = |line: &'static str| line.strip_prefix([';', '#']).map(str::trim);
+        let lines = self.text.lines().skip_while(|l| comment(l).is_none());
+        let mut out = vec![String::new()];
+        for line in lines.map_while(comment) {
+            if line.starts_with("test:") {
+                break;
+            }
+            let Some(last) = out.last_mut() else { break };
+            match (line.is_empty(), last.is_empty()) {
+                (true, false) => out.push(String::new()),
+                (true, true) => {}
+                (false, empty) => {
+                    last.push_str(if empty { "" } else { " " });
+                    last.push_str(line);
+                }
+            }
+        }
+        out.retain(|p| !p.is_empty());
+        out
+    }
+
+    /// The first sentence of what it teaches.
+    pub fn summary(&self) -> String {
+        let first = self.teaches().into_iter().next().unwrap_or_default();
+        match first.split_once(". ") {
+            Some((sentence, _)) => format!("{sentence}."),
+            None => first,
+        }
+    }
 }
 
 /// How many lessons there are.

@@ -394,13 +394,46 @@ fn the_sources_of_facts_are_pages_that_there_are() {
 #[test]
 fn samples_that_are_bundled_are_those_of_the_folder() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-programs");
-    let there: BTreeSet<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .filter(|n| n.ends_with(".dma") || n.ends_with(".bir"))
-        .collect();
-    let here: BTreeSet<String> = bundled::SAMPLES.iter().map(|s| s.0.to_owned()).collect();
+    let mut there = BTreeSet::new();
+    for part in ["", "errors/"] {
+        for entry in std::fs::read_dir(folder.join(part)).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                there.insert(format!("{part}{}", entry.file_name().into_string().unwrap()));
+            }
+        }
+    }
+    let here: BTreeSet<String> = bundled::Sample::all().map(|s| s.name.to_owned()).collect();
     assert_eq!(here, there);
+}
+
+#[test]
+fn every_sample_says_what_it_teaches_in_a_sentence_that_fits_a_line() {
+    for s in bundled::Sample::all() {
+        let (all, first) = (s.teaches(), s.summary());
+        assert!(all.iter().all(|p| !p.contains("test:") && !p.contains("status:")), "{all:?}");
+        assert!((20..=120).contains(&first.len()), "{}: {first}", s.name);
+        assert!(all[0].starts_with(&first) && first.ends_with(['.', ':']), "{}: {first}", s.name);
+    }
+    let s = bundled::Sample::find("race").unwrap();
+    assert_eq!(s.teaches().len(), 2);
+    assert!(s.teaches()[1].starts_with("In the calm order all comes out right. `info races`"));
+}
+
+#[test]
+fn a_sample_is_found_with_and_without_its_ending() {
+    let find = |name| bundled::Sample::find(name).map(|s| s.name);
+    for s in bundled::Sample::all() {
+        assert_eq!(find(s.name), Some(s.name));
+    }
+    assert_eq!(find("copy-4k"), Some("copy-4k.dma"));
+    assert_eq!(find("errors/transpose-3d"), Some("errors/transpose-3d.bir"));
+    for none in ["", ".", "copy-4", "COPY-4K", "errors", "../copy-4k.dma"] {
+        assert_eq!(find(none), None, "{none}");
+    }
+    // Two programs of one name would leave one of them out of reach.
+    let programs = bundled::SAMPLES.iter().chain(bundled::ERRORS);
+    let stems: BTreeSet<&str> = programs.clone().map(|s| s.0.rsplit_once('.').unwrap().0).collect();
+    assert_eq!(stems.len(), programs.count());
 }
 
 #[test]
