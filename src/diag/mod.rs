@@ -4,6 +4,7 @@
 //! table ([`codes`]), from which `dmadbg explain` and `docs/codes.md` are made.
 
 pub mod codes;
+mod error;
 pub mod examples;
 pub mod policy;
 pub mod render;
