@@ -526,17 +526,61 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim_start_matches(['/', '!']).trim())
 }
 
-/// Sentences of a paragraph that have the mark.
+/// Sentences of a paragraph that have the mark, with the one before where the mark begins one.
 fn sentences(paragraph: &str) -> impl Iterator<Item = String> {
-    let mut out: Vec<String> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
     let mut rest = paragraph;
     while !rest.is_empty() {
         let at = rest.find(". ").map_or(rest.len(), |i| i + 2);
         let (sentence, more) = rest.split_at(at);
-        out.push(sentence.trim().to_owned());
+        all.push(sentence.trim().to_owned());
         rest = more;
     }
-    out.into_iter().filter(|s| s.contains("MODEL"))
+    let mut out = Vec::new();
+    for (i, s) in all.iter().enumerate().filter(|(_, s)| s.contains("MODEL")) {
+        // What speaks of the list is no decision.
+        if s.contains("docs/decisions.md") {
+            continue;
+        }
+        let alone = s.starts_with("MODEL") || s.starts_with("All of it");
+        match i.checked_sub(1).filter(|_| alone) {
+            Some(before) => out.push(format!("{} {s}", all[before])),
+            None => out.push(s.clone()),
+        }
+    }
+    out.into_iter()
+}
+
+/// A guide that names tests which are not there leads nowhere.
+#[test]
+fn every_test_that_the_guide_names_is_there() {
+    fn walk(dir: &Path, out: &mut String) {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension() {
+                _ if path.is_dir() => walk(&path, out),
+                Some(e) if e == "rs" => out.push_str(&std::fs::read_to_string(&path).unwrap()),
+                _ => {}
+            }
+        }
+    }
+    let mut code = String::new();
+    walk(&root().join("src"), &mut code);
+    walk(&root().join("tests"), &mut code);
+    let page = &pages()["docs/contributing.md"];
+    let mut seen = 0;
+    for span in prose(page).into_iter().flat_map(spans) {
+        let path = span.starts_with("src/") || span.starts_with("tests/");
+        if path && !span.ends_with('*') {
+            assert!(root().join(span).exists(), "there is no {span}");
+        }
+        let name = |c: char| c.is_ascii_lowercase() || c == '_';
+        if span.matches('_').count() >= 2 && span.chars().all(name) {
+            seen += 1;
+            assert!(code.contains(&format!("fn {span}(")), "there is no test {span}");
+        }
+    }
+    assert!(seen > 30, "{seen}");
 }
 
 /// All decisions, as a table of the page.

@@ -4,7 +4,7 @@
 //! [`Machine::step`] is the whole interface: it makes the next event happen and says what it
 //! was. The order of events is the calm one unless the program has a schedule (`loose`): the
 //! engine works as soon as it may, everything becomes visible in ring order. What silicon does inside is not public; each such choice is
-//! marked MODEL where it is taken and listed in `docs/model.md`.
+//! marked MODEL where it is taken and listed in `docs/decisions.md`.
 
 pub mod device;
 pub mod digest;
