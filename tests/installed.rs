@@ -159,6 +159,30 @@ fn a_sample_that_is_not_there_is_told_with_its_nearest() {
     assert_eq!(run(dir.path(), &["sample"]).status, 2);
 }
 
+/// What a newcomer types after having read of a sample somewhere.
+#[test]
+fn the_name_of_a_sample_where_a_file_is_expected_leads_to_it() {
+    let dir = TempDir::new().unwrap();
+    for (args, sample) in [
+        (&["info", "copy-4k"][..], "copy-4k.dma"),
+        (&["check", "sample-programs/wrap.dma"], "wrap.dma"),
+        (&["run", "copy.bir"], "copy.bir"),
+        (&["lower", "gather"], "gather.bir"),
+        (&["render", "chain"], "chain.dma"),
+    ] {
+        let r = run(dir.path(), args);
+        assert_eq!(r.status, 2, "{args:?}");
+        let help = format!("`dmadbg sample open {sample}` opens it");
+        assert!(r.err.contains("D007") && r.err.contains(&help), "{args:?}: {}", r.err);
+    }
+    let r = run(dir.path(), &["info", "no-such-thing"]);
+    assert!(r.status == 2 && !r.err.contains("sample"), "{}", r.err);
+    // A file of that name is a file.
+    std::fs::write(dir.path().join("wrap"), "").unwrap();
+    let r = run(dir.path(), &["info", "wrap"]);
+    assert!(r.status == 2 && !r.err.contains("sample"), "{}", r.err);
+}
+
 #[test]
 fn samples_are_copied_and_nothing_is_written_over() {
     let dir = TempDir::new().unwrap();

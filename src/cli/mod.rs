@@ -207,7 +207,9 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         color: args.color,
         record: args.record.as_deref(),
     };
-    screen(&first, out, || browse(&args.files, &args.rings, &args.module))
+    screen(&first, out, || {
+        browse(&args.files, &args.rings, &args.module).map_err(|e| shell::not_a_verb(&args.files, e))
+    })
 }
 
 /// What stands around the input where the screen is opened.

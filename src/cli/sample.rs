@@ -53,6 +53,24 @@ fn find(name: &str) -> Result<Sample, Report> {
     })
 }
 
+/// Tells of a sample where a file of its name is missing.
+pub(super) fn hinted(mut report: Report) -> Report {
+    for d in report.items.iter_mut().filter(|d| d.code == "D007" && d.help.is_none()) {
+        let Some(file) = d.place.file.as_deref().filter(|f| !Path::new(f).exists()) else {
+            continue;
+        };
+        let name = file.strip_prefix("sample-programs/").unwrap_or(file);
+        if let Some(s) = Sample::find(name) {
+            let n = s.name;
+            d.help = Some(format!(
+                "a sample has this name: `dmadbg sample open {n}` opens it, `dmadbg sample copy {n}` \
+                 writes it to a file"
+            ));
+        }
+    }
+    report
+}
+
 /// What the parts of the list are called: rings and modules that run, and the rest.
 fn part(s: &Sample) -> &'static str {
     let among = |list: &[(&str, &str)]| list.iter().any(|l| l.0 == s.name);

@@ -10,7 +10,7 @@ use crate::load::save;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints a shell's completion script.
 ///
@@ -24,6 +24,25 @@ pub fn completions(args: &CompletionsArgs, out: &mut Out<'_>) -> Result<Status, 
     }
     out.bytes(&text)?;
     Ok(Status::Fine)
+}
+
+/// Tells of the verb that was probably meant, where what stands first is no file.
+pub(super) fn not_a_verb(files: &[PathBuf], failure: Failure) -> Failure {
+    let first = files.first().and_then(|f| f.to_str());
+    let mut report = match failure {
+        Failure::Report(report) => report,
+        other => return other,
+    };
+    let Some(first) = first else { return report.into() };
+    let cli = Cli::command();
+    let near = nearest(first, cli.get_subcommands().map(clap::Command::get_name));
+    for d in report.items.iter_mut().filter(|d| d.code == "D007" && d.help.is_none()) {
+        let missing = d.place.file.as_deref() == Some(first) && !Path::new(first).exists();
+        if missing && !near.is_empty() {
+            d.help = Some(format!("did you mean the verb `{}`?", near.join("` or `")));
+        }
+    }
+    report.into()
 }
 
 /// The names of samples, which the generator leaves out for fish.
