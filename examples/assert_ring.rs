@@ -59,10 +59,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     run("goto end")?;
 
     // .. or on the values themselves.
-    let value = |text: &str| -> Result<u64, Box<dyn Error>> { Ok(session.value(&parse_expr(text)?)?) };
+    let value =
+        |text: &str| -> Result<u64, Box<dyn Error>> { Ok(session.value(&parse_expr(text)?)?) };
     println!("event {}, tx[0].length = {}", session.position(), value("tx[0].length")?);
     assert_eq!(session.end(), Some(session.position()));
-    let errors = session.machine().findings.iter().filter(|d| d.severity == Severity::Error).count();
+    let errors =
+        session.machine().findings.iter().filter(|d| d.severity == Severity::Error).count();
     assert_eq!(errors, 0, "the run found something wrong");
     Ok(())
 }

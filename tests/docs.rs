@@ -4,9 +4,11 @@
 
 use dmadbg::check::CHECKS;
 use dmadbg::diag::codes::CODES;
+use dmadbg::udma::cause::CAUSES;
 use dmadbg::udma::class::{CLASSES, OpType, dtype_bytes};
 use dmadbg::udma::field::{CCE_SUB_OPS, DTYPES, fields_of};
-use dmadbg::udma::{Field, View, Word, payload};
+use dmadbg::udma::reg::{ENGINE_REGS, QUEUE_REGS, RegField};
+use dmadbg::udma::{Dir, Field, View, Word, payload};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -152,4 +154,79 @@ fn settings_are_those_of_the_table() {
     let parts =
         [("settings", dmadbg::ui::config::markdown()), ("vi", dmadbg::ui::keymap::vi_markdown())];
     check("config.md", &parts);
+}
+
+/// Bits of a register: `31:30 name`.
+fn register_bits(fields: &[RegField]) -> String {
+    let one = |f: &RegField| match f.hi == f.lo {
+        true => format!("{} `{}`", f.lo, f.name),
+        false => format!("{}:{} `{}`", f.hi, f.lo, f.name),
+    };
+    match fields {
+        [] => String::new(),
+        [f] if f.hi == f.lo => format!("; bit {}", one(f)),
+        all => format!("; bits {}", all.iter().map(one).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[test]
+fn registers_and_causes_are_those_of_the_tables() {
+    let mut queue = "| offset | name | Tx | Rx | meaning |\n|---|---|---|---|---|\n".to_owned();
+    for r in QUEUE_REGS {
+        let at = match r.bytes {
+            4 => format!("{:#04x}", r.offset),
+            n => format!("{:#04x} .. {:#04x}", r.offset, r.offset + n - 1),
+        };
+        let has = |yes| if yes { "yes" } else { "-" };
+        let guarded = if r.guarded { "; **guarded**" } else { "" };
+        let bits = register_bits(r.fields);
+        let (tx, rx) = (has(r.tx), has(r.rx));
+        let _ =
+            writeln!(queue, "| {at} | {} | {tx} | {rx} | {}{bits}{guarded} |", r.name, r.meaning);
+    }
+    let mut engine = "| engine offset | name | meaning |\n|---|---|---|\n".to_owned();
+    for r in ENGINE_REGS {
+        let at = match r.count {
+            1 => format!("{:#07x}", r.offset),
+            n => format!("{:#07x} + n * {:#x}, {n} of them", r.offset, r.stride),
+        };
+        let bits = register_bits(r.fields);
+        let _ = writeln!(engine, "| {at} | {} | {}{bits} |", r.name, r.meaning);
+    }
+    let mut causes = "| half | bit | name | meaning |\n|---|---|---|---|\n".to_owned();
+    for c in CAUSES {
+        let half = if c.dir == Dir::Tx { "M2S" } else { "S2M" };
+        let _ = writeln!(causes, "| {half} | {} | {} | {} |", c.bit, c.name, c.meaning);
+    }
+    check("registers.md", &[("engine", engine), ("queue", queue), ("causes", causes)]);
+}
+
+/// `src/limits.rs` is all constants, each with a comment.
+#[test]
+fn limits_are_those_of_the_source() {
+    let source = include_str!("../src/limits.rs");
+    let mut out = "| constant | value | bounds |\n|---|---|---|\n".to_owned();
+    let (mut doc, mut known) = (String::new(), 0);
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        if let Some(text) = line.strip_prefix("/// ") {
+            doc.push_str(if doc.is_empty() { "" } else { " " });
+            doc.push_str(text);
+        } else if let Some(first) = line.strip_prefix("pub const ") {
+            let mut whole = first.to_owned();
+            while !whole.ends_with(';') {
+                whole.push_str(lines.next().unwrap().trim());
+            }
+            let (name, rest) = whole.trim_end_matches(';').split_once(':').unwrap();
+            let (_, value) = rest.split_once(" = ").unwrap();
+            assert!(!doc.is_empty(), "{name} says what it bounds");
+            let text = doc.replace("[`", "`").replace("`]", "`").replace('|', "\\|");
+            let _ = writeln!(out, "| `{name}` | `{value}` | {text} |");
+            (doc, known) = (String::new(), known + 1);
+        } else {
+            doc.clear();
+        }
+    }
+    assert!(known > 100, "{known}");
+    check("limits.md", &[("limits", out)]);
 }

@@ -208,7 +208,8 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         record: args.record.as_deref(),
     };
     screen(&first, out, || {
-        browse(&args.files, &args.rings, &args.module).map_err(|e| shell::not_a_verb(&args.files, e))
+        browse(&args.files, &args.rings, &args.module)
+            .map_err(|e| shell::not_a_verb(&args.files, e))
     })
 }
 

@@ -107,12 +107,8 @@ fn list(out: &mut Out<'_>) -> Result<Status, Failure> {
 /// Opens the screen. There is no file behind it that could change or be written.
 fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let sample = find(&args.name)?;
-    let first = First {
-        commands: &args.commands,
-        no_init: args.no_init,
-        color: args.color,
-        record: None,
-    };
+    let first =
+        First { commands: &args.commands, no_init: args.no_init, color: args.color, record: None };
     screen(&first, out, || {
         let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
         let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;

@@ -133,8 +133,10 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
     }
     match paths {
         [] => Err(Diagnostic::new("S011", "no input is named")
-            .help("`dmadbg FILE` opens the screen, `dmadbg sample open copy-4k` a sample; \
-                   `dmadbg --help` lists the commands")
+            .help(
+                "`dmadbg FILE` opens the screen, `dmadbg sample open copy-4k` a sample; \
+                   `dmadbg --help` lists the commands",
+            )
             .into()),
         [path] if path.is_dir() => directory(path, opts),
         [path] => {
