@@ -120,7 +120,7 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Render(a)) => text(a.color),
         Some(Cmd::Config(a)) => text(a.color),
         Some(Cmd::Provenance(a)) => a.out.clone(),
-        Some(Cmd::Sample(a)) => sample::out_opts(a).unwrap_or_else(|color| text(color)),
+        Some(Cmd::Sample(a)) => sample::out_opts(a).unwrap_or_else(text),
         Some(Cmd::Completions(_) | Cmd::Man(_) | Cmd::Grammars(_)) => text(When::Never),
     }
 }
