@@ -5,7 +5,9 @@
 //! `DMADBG_BLESS=1` writes what the commands print, and the list.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use clap::Parser;
+mod book_support;
+
+use book_support::{Block, blocks, fixtures, inline, pages, prose, root, spans};
 use dmadbg::engine::program::Blob;
 use dmadbg::learn::bundled::Sample;
 use dmadbg::load::{LoadOptions, load_bytes};
@@ -14,70 +16,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn bless() -> bool {
     std::env::var_os("DMADBG_BLESS").is_some()
-}
-
-/// The pages, by their path from the root: those of `docs/`, and the README.
-fn pages() -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") {
-            let path = format!("docs/{name}");
-            let text = std::fs::read_to_string(root().join(&path)).unwrap();
-            out.insert(path, text);
-        }
-    }
-    out.insert("README.md".into(), std::fs::read_to_string(root().join("README.md")).unwrap());
-    out
-}
-
-/// A fenced block: where it begins, what it is said to be, its lines.
-#[derive(Debug)]
-struct Block {
-    /// Line of the fence, from 0.
-    at: usize,
-    says: String,
-    lines: Vec<String>,
-}
-
-fn blocks(page: &str) -> Vec<Block> {
-    let mut out: Vec<Block> = Vec::new();
-    let mut open = false;
-    for (at, line) in page.lines().enumerate() {
-        match line.strip_prefix("```") {
-            Some(_) if open => open = false,
-            Some(says) => {
-                open = true;
-                out.push(Block { at, says: says.trim().to_owned(), lines: Vec::new() });
-            }
-            None if open => out.last_mut().unwrap().lines.push(line.to_owned()),
-            None => {}
-        }
-    }
-    assert!(!open, "a block is not closed");
-    out
-}
-
-/// A page without its blocks, a line for a line.
-fn prose(page: &str) -> Vec<&str> {
-    let mut open = false;
-    let mut outside = |line: &str| {
-        let fence = line.starts_with("```");
-        open ^= fence;
-        !open && !fence
-    };
-    page.lines().map(|l| if outside(l) { l } else { "" }).collect()
-}
-
-/// The parts of a line between single backticks.
-fn spans(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
 }
 
 fn headings(page: &str) -> Vec<String> {
@@ -391,72 +331,55 @@ fn every_block_is_of_a_kind_that_is_tested_or_is_plain_text() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What a reader is to fill in, and something that fits.
-const PLACES: &[(&str, &str)] = &[
-    ("FILE..", "f.dma"),
-    ("PATH..", "tests"),
-    ("WORD..", "0x0d001000"),
-    ("VERB", "decode"),
-    ("SUBJECT", "tx[0]"),
-    ("FORM", "events"),
-    ("SHELL", "bash"),
-    ("CODE", "D001"),
-    ("N", "1"),
-];
-
-/// A command in the middle of a sentence cannot be run, for want of its files; but it must be
-/// one that the command line takes.
 #[test]
 fn every_command_in_a_sentence_is_one_that_the_command_line_takes() {
-    let mut wrong = Vec::new();
-    let mut seen = 0;
-    for (path, text) in pages() {
-        for (n, line) in prose(&text).into_iter().enumerate() {
-            for span in spans(line).filter(|s| s.starts_with("dmadbg ")) {
-                // Only the first of a pipe; optional parts are taken.
-                let span = span.split(" | ").next().unwrap().replace(['[', ']'], "");
-                let words = span.split(' ').map(|w| {
-                    let place = PLACES.iter().find(|p| p.0 == w);
-                    place.map_or(w, |p| p.1).trim_matches('\'').to_owned()
-                });
-                // A quoted argument is one word.
-                let words: Vec<String> = join_quoted(&span, words);
-                let bare = words.len() == 2;
-                let Err(e) = dmadbg::cli::Cli::try_parse_from(words) else {
-                    seen += 1;
-                    continue;
-                };
-                use clap::error::ErrorKind::*;
-                let told = match e.kind() {
-                    DisplayHelp | DisplayVersion => true,
-                    // The name of a verb alone is a word for it, not a command.
-                    MissingRequiredArgument | DisplayHelpOnMissingArgumentOrSubcommand => bare,
-                    _ => false,
-                };
-                seen += 1;
-                if !told {
-                    wrong.push(format!("{path}:{}: `{span}`: {e}", n + 1));
-                }
-            }
-        }
-    }
+    let (all, wrong) = inline();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(seen > 60, "only {seen}");
+    assert!(all.len() > 60, "only {}", all.len());
 }
 
-/// The words of a command as a shell would make them, where one argument is in quotes.
-fn join_quoted(span: &str, words: impl Iterator<Item = String>) -> Vec<String> {
-    if !span.contains('\'') {
-        return words.collect();
-    }
-    let mut out = Vec::new();
-    for (i, part) in span.split('\'').enumerate() {
-        match i % 2 {
-            0 => out.extend(part.split_whitespace().map(str::to_owned)),
-            _ => out.push(part.to_owned()),
+/// Those that open the screen are run by tests/book_screen.rs. The page of codes is about what is
+/// refused.
+#[test]
+fn every_command_in_a_sentence_runs() {
+    let (all, _) = inline();
+    let run = |c: &&book_support::Inline| {
+        let dir = tempfile::tempdir().unwrap();
+        fixtures(dir.path());
+        let watches = c.args[0] == "watch";
+        let mut command =
+            Command::new(if watches { "timeout" } else { env!("CARGO_BIN_EXE_dmadbg") });
+        if watches {
+            command.args(["1", env!("CARGO_BIN_EXE_dmadbg")]);
         }
-    }
-    out
+        let input = std::fs::File::open(dir.path().join("ring.hex")).unwrap();
+        let done = command
+            .args(&c.args)
+            .current_dir(dir.path())
+            .env("HOME", dir.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_STATE_HOME")
+            .stdin(input)
+            .output()
+            .unwrap();
+        let status = done.status.code().unwrap_or(-1);
+        let fine = [0, 1].contains(&status) || (watches && status == 124);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        (!fine).then(|| format!("{}: `{}` ({:?}): {status}: {told}", c.at, c.span, c.args))
+    };
+    let mut seen = BTreeSet::new();
+    let todo: Vec<_> = all
+        .iter()
+        .filter(|c| !c.screen && !c.at.starts_with("docs/codes.md") && seen.insert(c.args.clone()))
+        .collect();
+    assert!(todo.len() > 30, "only {}", todo.len());
+    let half = todo.len().div_ceil(4);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let part = |part: &[&book_support::Inline]| part.iter().filter_map(run).collect::<Vec<_>>();
+        let tasks: Vec<_> = todo.chunks(half).map(|c| scope.spawn(move || part(c))).collect();
+        tasks.into_iter().flat_map(|t| t.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// A verb without a row on the page of the command line is no verb that anybody finds.

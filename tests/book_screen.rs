@@ -1,40 +1,28 @@
-//! Every command of an `sh` block of the documentation opens the screen, draws it and leaves on
+//! Every command of an `sh` block of the documentation, and every one of its sentences that does so, opens the screen, draws it and leaves on
 //! `q`, once more where a text stands over it. (Those of the README are run by `.ci/readme`: they build the program first.)
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 #![cfg(unix)]
 
+mod book_support;
+
+use book_support::{Inline, blocks, fixtures, inline, pages};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The commands, with their pages.
-fn commands() -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    for entry in std::fs::read_dir(docs).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|e| e != "md") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut on = false;
-        for line in text.lines() {
-            match line {
-                "```sh" => on = true,
-                l if l.starts_with("```") => on = false,
-                l if on => out.push((name.clone(), l.split(" #").next().unwrap().trim().into())),
-                _ => {}
-            }
-        }
-    }
-    out
+/// The commands of `sh` blocks of `docs/`.
+fn commands() -> Vec<String> {
+    let pages = pages().into_iter().filter(|(path, _)| path != "README.md");
+    let blocks = pages.flat_map(|(_, text)| blocks(&text)).filter(|b| b.says == "sh");
+    let lines = blocks.flat_map(|b| b.lines);
+    lines.map(|l| l.split(" #").next().unwrap().trim().to_owned()).collect()
 }
 
 fn opens(command: &str) -> Result<(), String> {
     let home = tempfile::tempdir().unwrap();
+    fixtures(home.path());
     let size = PtySize { rows: 36, cols: 120, pixel_width: 0, pixel_height: 0 };
     let pair = native_pty_system().openpty(size).unwrap();
     let bin = Path::new(env!("CARGO_BIN_EXE_dmadbg")).parent().unwrap();
@@ -91,11 +79,21 @@ fn opens(command: &str) -> Result<(), String> {
 }
 
 #[test]
-fn every_command_of_an_sh_block_opens_the_screen() {
-    let all = commands();
+fn every_command_that_opens_the_screen_opens_it() {
+    let mut all = commands();
     assert!(all.len() >= 4, "{all:?}");
+    let quoted = |c: &Inline| {
+        let words = c.args.iter().map(|w| format!(" '{w}'"));
+        format!("dmadbg{}", words.collect::<String>())
+    };
+    let sentences = inline().0;
+    let codes = |c: &&Inline| c.screen && !c.at.starts_with("docs/codes.md");
+    all.extend(sentences.iter().filter(codes).map(quoted));
+    all.sort();
+    all.dedup();
+    assert!(all.len() >= 10, "{all:?}");
     let wrong: Vec<String> = std::thread::scope(|scope| {
-        let tasks: Vec<_> = all.iter().map(|(_, c)| scope.spawn(|| opens(c))).collect();
+        let tasks: Vec<_> = all.iter().map(|c| scope.spawn(|| opens(c))).collect();
         tasks.into_iter().filter_map(|t| t.join().unwrap().err()).collect()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

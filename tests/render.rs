@@ -30,6 +30,7 @@ const PICTURES: &[(&str, &[&str])] = &[
     ("wrap", &["sample-programs/wrap.dma", "--size", "160x45", "--keys", "dffdeeeeeeeeeeeeee"]),
     ("module", &["sample-programs/gather.bir", "--size", "200x60", "--keys", "dd"]),
     ("start", &["sample-programs/copy-4k.dma", "--size", "120x36"]),
+    ("doorbell", &["sample-programs/copy-4k.dma", "--size", "120x36", "--keys", "d"]),
     ("stuck", &["sample-programs/no-doorbell.dma", "--size", "120x36", "--keys", "GW"]),
     ("small", &["sample-programs/wrap.dma", "--size", "80x24", "--keys", "dd"]),
     (
@@ -66,7 +67,9 @@ fn every_picture_is_shown_somewhere_in_the_documentation() {
         assert!(pages.contains(&format!("pictures/{name}.svg")), "{name} is shown nowhere");
     }
     let kept = std::fs::read_dir(root().join("docs/pictures")).unwrap().count();
-    assert_eq!(kept, PICTURES.len(), "docs/pictures has files that nothing draws");
+    // Where they are drawn anew, that goes on beside this test.
+    let drawn = kept == PICTURES.len() || std::env::var_os("DMADBG_BLESS").is_some();
+    assert!(drawn, "docs/pictures has files that nothing draws");
 }
 
 #[test]
