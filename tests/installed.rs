@@ -251,6 +251,17 @@ fn every_verb_has_a_page_of_the_manual() {
     for more in ["dmadbg.1", "dmadbg-sample-list.1", "dmadbg-sample-copy.1"] {
         assert!(there.contains(more), "{more}: {there:?}");
     }
+    // The formatter has nothing against them, where there is one.
+    for name in &there {
+        let file = dir.path().join("man1").join(name);
+        match Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(file).output() {
+            Ok(done) => {
+                let told = String::from_utf8_lossy(&done.stderr).into_owned();
+                assert!(done.status.success() && told.is_empty(), "{name}: {told}");
+            }
+            Err(e) => println!("groff is not here: {e}"),
+        }
+    }
     assert_eq!(
         fine(dir.path(), &["man", "sample copy"]),
         fine(dir.path(), &["man", "sample-copy"])

@@ -87,14 +87,18 @@ pub fn man(args: &ManArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
+/// What stands at the foot of each page.
+const SOURCE: &str = concat!("dmadbg ", env!("CARGO_PKG_VERSION"));
+
 /// A page for each verb: the name of its file, its text. The first is that of the program, with
 /// the command language.
 fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
     fn below(cmd: &clap::Command, out: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
         for sub in cmd.get_subcommands() {
-            let man = clap_mangen::Man::new(sub.clone());
+            let man = clap_mangen::Man::new(sub.clone()).source(SOURCE).manual("dmadbg");
             let mut page = Vec::new();
             man.render(&mut page)?;
+            page.extend_from_slice(b".SH SEE ALSO\n\\fBdmadbg\\fR(1)\n");
             out.push((man.get_filename(), page));
             below(sub, out)?;
         }
@@ -126,7 +130,7 @@ fn write_pages(dir: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
 
 fn render(page: &mut Vec<u8>) -> io::Result<()> {
     let root = Cli::command();
-    clap_mangen::Man::new(root.clone()).render(page)?;
+    clap_mangen::Man::new(root.clone()).source(SOURCE).manual("dmadbg").render(page)?;
     for sub in root.get_subcommands() {
         let title = format!("dmadbg {}", sub.get_name());
         let man = clap_mangen::Man::new(sub.clone().bin_name(title.clone()));
