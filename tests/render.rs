@@ -29,14 +29,14 @@ fn stdout(args: &[&str]) -> String {
 const PICTURES: &[(&str, &[&str])] = &[
     ("wrap", &["sample-programs/wrap.dma", "--size", "160x45", "--keys", "dffdeeeeeeeeeeeeee"]),
     ("module", &["sample-programs/gather.bir", "--size", "200x60", "--keys", "dd"]),
-    ("start", &["sample-programs/copy-4k.dma", "--size", "120x36"]),
-    ("doorbell", &["sample-programs/copy-4k.dma", "--size", "120x36", "--keys", "d"]),
-    ("stuck", &["sample-programs/no-doorbell.dma", "--size", "120x36", "--keys", "GW"]),
     ("small", &["sample-programs/wrap.dma", "--size", "80x24", "--keys", "dd"]),
     (
         "light",
         &["sample-programs/copy-4k.dma", "--size", "120x36", "--keys", "d", "--theme", "light"],
     ),
+    ("start", &["sample-programs/copy-4k.dma", "--size", "120x36"]),
+    ("doorbell", &["sample-programs/copy-4k.dma", "--size", "120x36", "--keys", "d"]),
+    ("stuck", &["sample-programs/no-doorbell.dma", "--size", "120x36", "--keys", "GW"]),
 ];
 
 #[test]

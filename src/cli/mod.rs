@@ -43,9 +43,7 @@ pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
-use crate::engine::program::Program;
 use crate::engine::session::Session;
-use crate::load::Loaded;
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
@@ -178,25 +176,26 @@ pub fn browse(
 ) -> Result<(Session, Title), Failure> {
     let options = module.options()?;
     let loaded = inputs::load(files, rings, &options, Depth::Program)?;
+    shown(loaded, rings, options)
+}
+
+/// What the screen begins with of something that is loaded.
+fn shown(
+    loaded: crate::load::Loaded,
+    rings: &RingOpts,
+    options: crate::load::module::ModuleOptions,
+) -> Result<(Session, Title), Failure> {
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
         let opts = inputs::load_options(rings, &options, Depth::Browse);
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
-    Ok(shown(loaded.program.clone().unwrap_or_else(browse), &loaded))
-}
-
-/// A program as the screen begins with it, with what was found where it was read.
-fn shown(program: Arc<Program>, loaded: &Loaded) -> (Session, Title) {
-    let mut title = Title {
-        file: loaded.name.clone(),
-        notes: loaded.report.items.clone(),
-        policy: loaded.policy.clone(),
-    };
+    let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
+    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    (Session::new(program), title)
+    Ok((session, title))
 }
 
 /// Opens the screen on files.

@@ -1,12 +1,13 @@
 //! `sample`: the programs that come with dmadbg (`docs/samples.md`).
 
-use super::args::{OutOpts, SampleCmd, SampleCopyArgs, SampleOpenArgs, When};
+use super::args::{OutOpts, RingOpts, SampleCmd, SampleCopyArgs, SampleOpenArgs, When};
 use super::out::{Failure, Out, Status, Style};
 use super::{First, screen, shown};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::nearest;
 use crate::engine::program::Blob;
 use crate::learn::bundled::{ERRORS, SCRIPTS, Sample};
+use crate::load::module::ModuleOptions;
 use crate::load::{LoadOptions, load_bytes, save};
 use serde_json::json;
 use std::io::ErrorKind;
@@ -112,13 +113,7 @@ fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     screen(&first, out, || {
         let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
         let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
-        match loaded.program.clone() {
-            Some(program) => Ok(shown(program, &loaded)),
-            None => {
-                let d = Diagnostic::new("S010", "there is no program in this input");
-                Err(Report::from(d.in_file(sample.name)).into())
-            }
-        }
+        shown(loaded, &RingOpts::default(), ModuleOptions::default())
     })
 }
 
