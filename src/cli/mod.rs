@@ -48,12 +48,11 @@ use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
 use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
-use given::Commands;
 use inputs::Depth;
 use out::Out;
 use scripts::Scripts;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use texts::WithTexts;
 
@@ -78,7 +77,7 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
     let mut out = Out::new(stdout, stderr, &opts);
     let ended = match &cli.command {
         Some(command) => dispatch(command, stdin, &mut out),
-        None => open_screen(&cli.open, &mut out),
+        None => open_screen(&cli.open, &mut out).map_err(|e| shell::not_a_verb(&cli.open.files, e)),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),
@@ -176,15 +175,6 @@ pub fn browse(
 ) -> Result<(Session, Title), Failure> {
     let options = module.options()?;
     let loaded = inputs::load(files, rings, &options, Depth::Program)?;
-    shown(loaded, rings, options)
-}
-
-/// What the screen begins with of something that is loaded.
-fn shown(
-    loaded: crate::load::Loaded,
-    rings: &RingOpts,
-    options: crate::load::module::ModuleOptions,
-) -> Result<(Session, Title), Failure> {
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
         let opts = inputs::load_options(rings, &options, Depth::Browse);
@@ -198,42 +188,16 @@ fn shown(
     Ok((session, title))
 }
 
-/// Opens the screen on files.
-fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
-    let first = First {
-        commands: &args.commands,
-        no_init: args.no_init,
-        color: args.color,
-        record: args.record.as_deref(),
-    };
-    screen(&first, out, || {
-        browse(&args.files, &args.rings, &args.module)
-            .map_err(|e| shell::not_a_verb(&args.files, e))
-    })
-}
-
-/// What stands around the input where the screen is opened.
-struct First<'a> {
-    commands: &'a Commands,
-    no_init: bool,
-    color: When,
-    record: Option<&'a Path>,
-}
-
 /// Opens the screen on a program.
-fn screen(
-    args: &First<'_>,
-    out: &mut Out<'_>,
-    open: impl FnOnce() -> Result<(Session, Title), Failure>,
-) -> Result<Status, Failure> {
+fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     ui::check_terminal().map_err(Report::from)?;
     let config = config::load(args.no_init)?;
     args.commands.inline().for_each(|(name, text)| out.know(name, text));
-    let scripts = Scripts::read(args.no_init, args.commands);
+    let scripts = Scripts::read(args.no_init, &args.commands);
     let lines = scripts.lines?;
-    let (mut session, mut title) = open()?;
+    let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
     title.policy = scripts.policy.over(&title.policy);
-    let record = args.record.map(|path| Recorder::create(path, &title.file));
+    let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
     let (init, given) = lines.split_at(scripts.init.min(lines.len()));
     opening.refused = run_first(&mut session, &title.file, init, None)?;

@@ -1,14 +1,16 @@
 //! `sample`: the programs that come with dmadbg (`docs/samples.md`).
 
-use super::args::{OutOpts, RingOpts, SampleCmd, SampleCopyArgs, SampleOpenArgs, When};
+use super::args::{OutOpts, SampleCmd, SampleCopyArgs, SampleOpenArgs, When};
 use super::out::{Failure, Out, Status, Style};
-use super::{First, screen, shown};
+use super::scripts::Scripts;
+use super::{config, run_first, state};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::nearest;
 use crate::engine::program::Blob;
+use crate::engine::session::Session;
 use crate::learn::bundled::{ERRORS, SCRIPTS, Sample};
-use crate::load::module::ModuleOptions;
 use crate::load::{LoadOptions, load_bytes, save};
+use crate::ui::{self, Opening, Options, ScreenError, Title};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -108,13 +110,39 @@ fn list(out: &mut Out<'_>) -> Result<Status, Failure> {
 /// Opens the screen. There is no file behind it that could change or be written.
 fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let sample = find(&args.name)?;
-    let first =
-        First { commands: &args.commands, no_init: args.no_init, color: args.color, record: None };
-    screen(&first, out, || {
-        let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
-        let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
-        shown(loaded, &RingOpts::default(), ModuleOptions::default())
-    })
+    ui::check_terminal().map_err(Report::from)?;
+    let config = config::load(args.no_init)?;
+    args.commands.inline().for_each(|(name, text)| out.know(name, text));
+    let scripts = Scripts::read(args.no_init, &args.commands);
+    let lines = scripts.lines?;
+    let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
+    let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
+    let policy = scripts.policy.over(&loaded.policy);
+    let mut title =
+        Title { file: loaded.name, notes: loaded.report.items, policy, ..Title::default() };
+    if let Some(m) = &loaded.module {
+        title.notes.extend(m.diagnostics());
+    }
+    let Some(program) = loaded.program else {
+        let d = Diagnostic::new("S010", "there is no program in this input");
+        return Err(Report::from(d.in_file(sample.name)).into());
+    };
+    let mut session = Session::new(program);
+    let refused = run_first(&mut session, sample.name, &lines, None)?;
+    title.notes.extend(refused.clone());
+    let mut options = Options::new(config);
+    match args.color {
+        When::Auto => {}
+        When::Always => options.theme = options.theme.coloured(true),
+        When::Never => options.theme = options.theme.coloured(false),
+    }
+    options.kept = state::load(args.no_init);
+    let opening = Opening { refused, ..Opening::default() };
+    match ui::run(session, title, options, opening, state::keep) {
+        Ok(()) => Ok(Status::Fine),
+        Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
+        Err(ScreenError::Io(e)) => Err(Failure::Io(e)),
+    }
 }
 
 /// Writes samples below a directory. What is there already is left as it is where it says the
