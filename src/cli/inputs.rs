@@ -160,8 +160,7 @@ pub fn load(
     module: &ModuleOptions,
     depth: Depth,
 ) -> Result<Loaded, Report> {
-    let opened = crate::load::open(files, &load_options(opts, module, depth));
-    let mut loaded = opened.map_err(super::sample::hinted)?;
+    let mut loaded = crate::load::open(files, &load_options(opts, module, depth))?;
     let made = loaded.images.is_empty() && loaded.module.is_none();
     // A program image says these itself; the command line overrides them.
     if let Some(p) = loaded.program.as_mut().filter(|_| made) {
