@@ -76,8 +76,9 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
     let Streams { stdin, stdout, stderr } = streams;
     let mut out = Out::new(stdout, stderr, &opts);
     let ended = match &cli.command {
-        Some(command) => dispatch(command, stdin, &mut out),
-        None => open_screen(&cli.open, &mut out).map_err(|e| shell::not_a_verb(&cli.open.files, e)),
+        Some(command) => dispatch(command, stdin, &mut out).map_err(sample::hinted),
+        None => open_screen(&cli.open, &mut out)
+            .map_err(|e| shell::not_a_verb(&cli.open.files, sample::hinted(e))),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),

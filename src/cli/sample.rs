@@ -57,7 +57,11 @@ fn find(name: &str) -> Result<Sample, Report> {
 }
 
 /// Tells of a sample where a file of its name is missing.
-pub(super) fn hinted(mut report: Report) -> Report {
+pub(super) fn hinted(failure: Failure) -> Failure {
+    let mut report = match failure {
+        Failure::Report(report) => report,
+        other => return other,
+    };
     for d in report.items.iter_mut().filter(|d| d.code == "D007" && d.help.is_none()) {
         let Some(file) = d.place.file.as_deref().filter(|f| !Path::new(f).exists()) else {
             continue;
@@ -71,7 +75,7 @@ pub(super) fn hinted(mut report: Report) -> Report {
             ));
         }
     }
-    report
+    report.into()
 }
 
 /// What the parts of the list are called: rings and modules that run, and the rest.
