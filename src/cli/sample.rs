@@ -122,8 +122,7 @@ fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
     let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
     let policy = scripts.policy.over(&loaded.policy);
-    let mut title =
-        Title { file: loaded.name, notes: loaded.report.items, policy, ..Title::default() };
+    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
