@@ -10,7 +10,7 @@ use dmadbg::udma::{Dir, Generation, Profile};
 use dmadbg::ui::theme::Palette;
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Model, Theme, Title};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use std::fmt::Write as _;
@@ -230,6 +230,14 @@ fn style_name(s: Style) -> String {
     parts.join(" ")
 }
 
+/// What a cell's style shows: how a blank is coloured does only where it has a background or a
+/// modifier.
+pub fn shown_style(cell: &Cell) -> String {
+    let name = style_name(cell.style());
+    let seen = ["on ", "re", "underlined"].iter().any(|part| name.contains(part));
+    if cell.symbol() == " " && !seen { String::new() } else { name }
+}
+
 /// The text, then for each line the runs of cells that do not look plain.
 pub fn styled(buf: &Buffer) -> String {
     let mut out = text(buf);
@@ -237,14 +245,7 @@ pub fn styled(buf: &Buffer) -> String {
     for y in buf.area.top()..buf.area.bottom() {
         let mut runs: Vec<(u16, u16, String)> = Vec::new();
         for x in buf.area.left()..buf.area.right() {
-            let cell = &buf[(x, y)];
-            let name = style_name(cell.style());
-            // How a blank is coloured shows only where it has a background or a modifier.
-            let blank = cell.symbol() == " "
-                && !name.contains("on ")
-                && !name.contains("re")
-                && !name.contains("underlined");
-            let name = if blank { String::new() } else { name };
+            let name = shown_style(&buf[(x, y)]);
             match runs.last_mut() {
                 Some((_, end, last)) if *last == name => *end = x,
                 _ => runs.push((x, x, name)),
