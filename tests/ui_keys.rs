@@ -285,6 +285,27 @@ fn a_pair_in_two_files_is_named_by_both() {
 }
 
 #[test]
+fn a_key_that_an_answer_has_no_use_for_does_what_it_does_without_one() {
+    let mut m = model(one_copy(), "one_copy.bin", (160, 45));
+    keys(&mut m, "d:info queue<Enter>");
+    let (rung, shown) = (m.session.position(), m.popup.clone());
+    assert!(shown.is_some());
+    // One of its own, and one that means nothing anywhere.
+    keys(&mut m, "j");
+    assert!(m.popup.is_some());
+    keys(&mut m, "^j");
+    assert!(m.popup.is_some());
+    keys(&mut m, "s");
+    assert!(m.popup.is_none());
+    assert!(m.session.position() > rung);
+    keys(&mut m, "?");
+    assert!(m.popup.is_some());
+    keys(&mut m, ":where");
+    assert!(m.popup.is_none());
+    assert_eq!(m.line.as_ref().unwrap().input.value(), "where");
+}
+
+#[test]
 fn a_table_in_a_popup_keeps_its_columns() {
     let mut m = model(one_copy(), "x", (80, 24));
     keys(&mut m, ":info memory<Enter>");

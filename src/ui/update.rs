@@ -138,6 +138,15 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
     match keys.find(key, mode) {
         Some(Meaning::Command(text)) => command(model, text),
         Some(Meaning::Act(action)) => act(model, action),
+        // What an answer does not know closes it, and does what it does without one.
+        None if mode == Mode::Popup => {
+            let closed = model.popup.take();
+            if keys.find(key, self::mode(model)).is_some() {
+                return self::key(model, e);
+            }
+            model.popup = closed;
+            Vec::new()
+        }
         None => {
             if let (Mode::Line | Mode::Palette, KeyCode::Char(c), false) =
                 (mode, key.code, key.ctrl)
