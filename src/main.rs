@@ -19,8 +19,9 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<Status> {
     let cli = Cli::parse();
-    // Standard input is not locked here: a loader that is given `-` reads it itself.
-    let (mut stdin, mut stdout, mut stderr) = (io::stdin(), io::stdout().lock(), io::stderr());
+    // None is locked here: a loader that is given `-` reads standard input itself, and a thread
+    // that panics while the screen is open must be able to restore the terminal.
+    let (mut stdin, mut stdout, mut stderr) = (io::stdin(), io::stdout(), io::stderr());
     let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
     cli::main(&cli, streams).context("reading or writing failed")
 }

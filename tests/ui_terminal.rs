@@ -147,6 +147,37 @@ fn it_suspends_with_the_terminal_restored_and_resumes() {
     assert!(t.end().success());
 }
 
+/// Reports that a terminal must not send, and pieces of such.
+#[test]
+fn input_that_means_nothing_is_passed_over() {
+    let mut t = Terminal::open(120, 36);
+    let odd = [
+        "\x1b[<0;0;0M",
+        "\x1b[<0;0;5M",
+        "\x1b[<0;70000;5M",
+        "\x1b[<999;1;1m",
+        "\x1b[M   ",
+        "\x1b[0;0R",
+        "\x1b[?0;0c",
+        "\x1b[200~",
+        "\x1b[201~",
+        "\x1b[999999999999u",
+        "\x1b[",
+        "\x1bO",
+        "\x00",
+        "\u{7f}",
+        "\u{ffff}",
+    ];
+    for report in odd {
+        t.keys(report);
+        t.keys("\x1b[B");
+    }
+    t.keys(":goto 30\r");
+    t.wait("a key after them", || t.position() == 30);
+    t.keys("q");
+    assert!(t.end().success());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn idling_costs_no_time() {

@@ -167,6 +167,9 @@ enum Incoming {
     Gone,
 }
 
+/// The name of the thread that reads the terminal.
+const INPUT: &str = "input";
+
 /// Starts the threads that listen to the terminal and to signals.
 fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
@@ -179,13 +182,16 @@ fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle>
             }
         }
     })?;
-    std::thread::Builder::new().name("input".into()).spawn(move || {
+    std::thread::Builder::new().name(INPUT.into()).spawn(move || {
         loop {
-            let (message, last) = match crossterm::event::read() {
+            // Should the reader panic over what a terminal must not send, the next byte is read
+            // (`Cargo.toml` keeps it from doing so over column 0).
+            let (message, last) = match std::panic::catch_unwind(crossterm::event::read) {
                 // Nothing answers to a move of the mouse alone.
-                Ok(Event::Mouse(m)) if m.kind == MouseEventKind::Moved => continue,
-                Ok(e) => (Incoming::Event(e), false),
-                Err(_) => (Incoming::Gone, true),
+                Ok(Ok(Event::Mouse(m))) if m.kind == MouseEventKind::Moved => continue,
+                Ok(Ok(e)) => (Incoming::Event(e), false),
+                Ok(Err(_)) => (Incoming::Gone, true),
+                Err(_) => continue,
             };
             if sender.send(message).is_err() || last {
                 break;
@@ -400,8 +406,11 @@ impl Guard {
     pub fn new(mouse: bool) -> io::Result<Guard> {
         let old = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            restore();
-            old(info);
+            // The reader of the terminal goes on after its own.
+            if std::thread::current().name() != Some(INPUT) {
+                restore();
+                old(info);
+            }
         }));
         let guard = Guard(());
         prepare(mouse)?;
