@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use dmadbg::engine::program::{Blob, HostOp, RingType};
 use dmadbg::engine::session::Session;
 use dmadbg::udma::{Desc, Dir, Generation};
-use dmadbg::ui::keymap::{Does, KEYMAP, When, markdown};
+use dmadbg::ui::keymap::{Does, KEYMAP, Keymap, When, markdown};
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Pane, seams};
 use std::sync::Arc;
@@ -303,6 +303,47 @@ fn a_key_that_an_answer_has_no_use_for_does_what_it_does_without_one() {
     keys(&mut m, ":where");
     assert!(m.popup.is_none());
     assert_eq!(m.line.as_ref().unwrap().input.value(), "where");
+}
+
+#[test]
+fn leaving_asks_twice_where_edits_would_be_lost() {
+    let mut m = model(one_copy(), "one_copy.bin", (160, 45));
+    assert!(!keys(&mut m.clone(), "q"));
+    keys(&mut m, "d:set tx[0].last = 0<Enter>");
+    for leave in ["q", "^c"] {
+        let mut m = m.clone();
+        assert!(keys(&mut m, leave));
+        assert!(m.said.as_ref().unwrap().text.contains(":save"), "{:?}", m.said);
+        assert!(!keys(&mut m.clone(), leave));
+        // Something else came between.
+        assert!(keys(&mut m, "s"));
+        assert!(keys(&mut m, leave));
+        assert!(!keys(&mut m, leave));
+    }
+    // What is typed is meant; what is taken back, saved or recorded is not lost.
+    assert!(!keys(&mut m.clone(), ":quit<Enter>"));
+    let mut undone = m.clone();
+    assert!(!keys(&mut undone, "uq"));
+    let mut saved = m.clone();
+    saved.saved = saved.session.program().edits.clone();
+    assert!(!keys(&mut saved, "q"));
+    m.journal = Some(dmadbg::ui::Journal::new(&m.session));
+    assert!(!keys(&mut m, "q"));
+}
+
+#[test]
+fn vi_s_keys_in_the_descriptor_stay_in_the_word() {
+    let mut m = model(one_copy(), "one_copy.bin", (160, 45));
+    m.keys = Arc::new(Keymap { vi: true, own: Vec::new() });
+    keys(&mut m, "d<Tab>");
+    assert_eq!(m.focus, Pane::Inspector);
+    keys(&mut m, "$");
+    let (word, bit) = m.bit();
+    assert_eq!((word.name(), bit), ("len_ctrl", 0));
+    keys(&mut m, "$0");
+    assert_eq!((m.bit().0.name(), m.bit().1), ("len_ctrl", 31));
+    keys(&mut m, "0j$");
+    assert_eq!((m.bit().0.name(), m.bit().1), ("meta_ctrl", 0));
 }
 
 #[test]

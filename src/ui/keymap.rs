@@ -169,6 +169,8 @@ pub enum Action {
     Edge(i64),
     /// Left (-1) or right (1).
     Columns(i64),
+    /// To the highest (-1) or lowest (1) bit of the word.
+    WordEdge(i64),
     /// Focus to the next (1) or previous (-1) pane.
     Focus(i64),
     /// Next (1) or previous (-1) queue: `info queue`.
@@ -342,7 +344,7 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('B')], "info breakpoints", "all stops", ""),
     run(&[ch('W')], "why", "why the marker does not flip", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
-    run(&[ch('q'), ctrl('c')], "quit", "leave", "quit"),
+    run(&[ch('q'), ctrl('c')], "quit", "leave; twice where edits are not saved", "quit"),
     act(
         &[ch('b')],
         When::Panes,
@@ -515,8 +517,8 @@ pub static VI: &[Binding] = &[
     act(&[ctrl('u')], When::Popup, Action::HalfPage(-1), "half a page up", ""),
     act(&[ch('H')], When::Panes, Action::Edge(-1), "to the first", ""),
     act(&[ch('L')], When::Panes, Action::Edge(1), "to the last", ""),
-    act(&[ch('0')], When::In(Pane::Inspector), Action::Columns(-32), "to the highest bit", ""),
-    act(&[ch('$')], When::In(Pane::Inspector), Action::Columns(32), "to bit 0", ""),
+    act(&[ch('0')], When::In(Pane::Inspector), Action::WordEdge(-1), "to the highest bit", ""),
+    act(&[ch('$')], When::In(Pane::Inspector), Action::WordEdge(1), "to bit 0", ""),
     act(&[ctrl('w')], When::Panes, Action::Focus(1), "next pane", ""),
 ];
 
@@ -580,17 +582,48 @@ pub enum Meaning<'a> {
 }
 
 impl Keymap {
-    /// What a key does in a mode.
-    pub fn find(&self, key: Key, mode: Mode) -> Option<Meaning<'_>> {
+    /// What a key does in a mode, in a lesson or not: the user's own first, then what a lesson
+    /// has for it, then the keymap that the user chose, then the table.
+    pub fn find(&self, key: Key, mode: Mode, lesson: bool) -> Option<Meaning<'_>> {
         let own = self.own.iter().rev().find(|o| o.0 == key);
         if let (Some((_, command)), true) = (own, When::Panes.holds(mode)) {
             return Some(Meaning::Command(command));
         }
-        let vi = self.vi.then(|| find_in(VI, key, mode)).flatten();
-        vi.or_else(|| find(key, mode)).map(|b| match b.does {
+        let taught = find(key, mode).filter(|b| lesson && b.when == When::Lesson);
+        let vi = || self.vi.then(|| find_in(VI, key, mode)).flatten();
+        taught.or_else(vi).or_else(|| find(key, mode)).map(|b| match b.does {
             Does::Command(c) => Meaning::Command(c),
             Does::Act(a) => Meaning::Act(a),
         })
+    }
+
+    /// What the keys of a place do for this user, one line each: the keys, in words, and the
+    /// command where it is one. A key that means something else there is left out.
+    pub fn lines(&self, when: When) -> Vec<(String, &str, Option<&str>)> {
+        let pane = matches!(when, When::Panes | When::Module | When::Ring | When::In(_));
+        let own = |k: &Key| pane && self.own.iter().any(|o| o.0 == *k);
+        let mut out = Vec::new();
+        if when == When::Panes {
+            let newest = |i: usize| !self.own[i + 1..].iter().any(|o| o.0 == self.own[i].0);
+            let mine = self.own.iter().enumerate().filter(|(i, _)| newest(*i));
+            out.extend(mine.map(|(_, (k, c))| (k.name(), "your own", Some(c.as_str()))));
+        }
+        let chosen: &[Binding] = if self.vi { VI } else { &[] };
+        let shadowed = |k: &Key| chosen.iter().any(|b| b.when == when && b.keys.contains(k));
+        for (rows, under) in [(chosen, false), (KEYMAP, true)] {
+            for b in rows.iter().filter(|b| b.when == when) {
+                let keys = b.keys.iter().filter(|k| !own(k) && !(under && shadowed(k)));
+                let keys: Vec<String> = keys.map(|k| k.name()).collect();
+                let command = match b.does {
+                    Does::Command(c) => Some(c),
+                    Does::Act(_) => None,
+                };
+                if !keys.is_empty() {
+                    out.push((keys.join(" "), b.help, command));
+                }
+            }
+        }
+        out
     }
 }
 
@@ -658,11 +691,46 @@ mod tests {
         let x = ch('s');
         let own = Keymap { vi: true, own: vec![(x, "step 9".into()), (x, "step 5".into())] };
         let panes = Mode::Panes(Pane::Tx);
-        assert_eq!(own.find(x, panes), Some(Meaning::Command("step 5")));
-        assert_eq!(own.find(x, Mode::Line), None);
-        assert_eq!(own.find(ctrl('d'), panes), Some(Meaning::Act(Action::HalfPage(1))));
-        assert_eq!(Keymap::default().find(ctrl('d'), panes), None);
-        assert_eq!(Keymap::default().find(x, panes), Some(Meaning::Command("step")));
+        assert_eq!(own.find(x, panes, false), Some(Meaning::Command("step 5")));
+        assert_eq!(own.find(x, Mode::Line, false), None);
+        assert_eq!(own.find(ctrl('d'), panes, false), Some(Meaning::Act(Action::HalfPage(1))));
+        assert_eq!(Keymap::default().find(ctrl('d'), panes, false), None);
+        assert_eq!(Keymap::default().find(x, panes, false), Some(Meaning::Command("step")));
+        // A lesson's key stays the lesson's, and is vi's without one.
+        let first = Some(Meaning::Act(Action::Edge(-1)));
+        assert_eq!(own.find(ch('H'), panes, false), first);
+        assert_eq!(own.find(ch('H'), panes, true), Some(Meaning::Command("hint")));
+    }
+
+    #[test]
+    fn help_says_of_each_key_what_it_does() {
+        let own = vec![(ch('x'), "step 5 event".into()), (ctrl('d'), "where".into())];
+        for keys in
+            [Keymap::default(), Keymap { vi: true, own: Vec::new() }, Keymap { vi: true, own }]
+        {
+            let mode = Mode::Panes(Pane::Tx);
+            for (names, what, command) in keys.lines(When::Panes) {
+                for name in names.split(' ') {
+                    let text = match name {
+                        "<" => "<Less>".to_owned(),
+                        _ if name.chars().count() > 1 => format!("<{name}>"),
+                        _ => name.to_owned(),
+                    };
+                    let key = Key::of(&parse_keys(&text).unwrap()[0]);
+                    match (keys.find(key, mode, false), command) {
+                        (Some(Meaning::Command(does)), Some(c)) => assert_eq!(does, c, "{name}"),
+                        (Some(Meaning::Act(_)), None) => {}
+                        // A pane's own meaning, which its own part of the help tells.
+                        (Some(_), _) if find(key, mode).is_some_and(|b| b.when != When::Panes) => {}
+                        (does, _) => panic!("{name} {what}: {does:?}"),
+                    }
+                }
+            }
+        }
+        let mine = Keymap { vi: false, own: vec![(ch('x'), "step 5 event".into())] };
+        let lines = mine.lines(When::Panes);
+        assert!(lines.contains(&("x".into(), "your own", Some("step 5 event"))));
+        assert!(!lines.iter().any(|l| l.1.starts_with("show only")));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
 use crate::engine::command::{BlockLine, Command};
+use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
@@ -170,6 +171,10 @@ pub struct Model {
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
     pub said: Option<Said>,
+    /// The edits that a file holds: the opened one, or what was saved since.
+    pub saved: Vec<Edit>,
+    /// The user was told that leaving loses edits, and nothing came since.
+    pub(super) warned: bool,
     /// What a command asked of the world outside, not done yet.
     pub asked: Vec<Effect>,
     /// A command runs: where it is.
@@ -218,6 +223,8 @@ impl Model {
         };
         let mut model = Model {
             event_cursor: session.position(),
+            saved: session.program().edits.clone(),
+            warned: false,
             session,
             title,
             size,
@@ -261,6 +268,19 @@ impl Model {
         self.fold = config.fold;
         self.follow = config.follow;
         self.prepare();
+    }
+
+    /// Whether a key that leaves must not do so yet: there are edits that no file and no record
+    /// holds, and the user was not told. Tells them.
+    pub(super) fn keeps_back(&mut self) -> bool {
+        let edits = &self.session.program().edits;
+        if self.warned || self.lesson.is_some() || self.journal.is_some() || *edits == self.saved {
+            return false;
+        }
+        self.warned = true;
+        let text = "edits are not saved: the key again leaves, `:save FILE` keeps them";
+        self.say(text, Some(Severity::Warning));
+        true
     }
 
     /// The selected queue.

@@ -17,7 +17,7 @@ use super::update::{Effect, Message, finish, update};
 use super::view;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
-use crate::engine::session::{Progress, Session};
+use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
 use crate::load::save::carry_out;
 use crossterm::event::{
@@ -301,7 +301,12 @@ impl Shell {
             for effect in std::mem::take(&mut model.asked) {
                 let file = model.title.file.clone();
                 match carry_out(&mut model.session, &file, &effect) {
-                    Ok(done) => model.say(done, None),
+                    Ok(done) => {
+                        if let session::Effect::Save { program, .. } = &effect {
+                            model.saved.clone_from(&program.edits);
+                        }
+                        model.say(done, None);
+                    }
                     Err(d) => model.refuse(d),
                 }
             }

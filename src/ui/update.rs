@@ -52,6 +52,7 @@ const WHEEL: i64 = 3;
 pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
     let before = (looked(model), model.source.selected);
+    let warned = model.warned;
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
@@ -67,6 +68,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
     };
+    // What was asked for is the next thing that comes, or it is not meant.
+    model.warned &= !warned;
     // Another slot is looked at, and no instruction was selected for it.
     let other = looked(model) != before.0 && model.source.selected == before.1;
     if other && model.focus != Pane::Source {
@@ -135,13 +138,19 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
     let key = Key::of(e);
     let mode = mode(model);
     let keys = std::sync::Arc::clone(&model.keys);
-    match keys.find(key, mode) {
-        Some(Meaning::Command(text)) => command(model, text),
+    match keys.find(key, mode, model.lesson.is_some()) {
+        Some(Meaning::Command(text)) => {
+            let effects = command(model, text);
+            if effects == [Effect::Run(Command::Quit)] && model.keeps_back() {
+                return Vec::new();
+            }
+            effects
+        }
         Some(Meaning::Act(action)) => act(model, action),
         // What an answer does not know closes it, and does what it does without one.
         None if mode == Mode::Popup => {
             let closed = model.popup.take();
-            if keys.find(key, self::mode(model)).is_some() {
+            if keys.find(key, self::mode(model), model.lesson.is_some()).is_some() {
                 return self::key(model, e);
             }
             model.popup = closed;
@@ -176,6 +185,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
+        Action::WordEdge(n) => {
+            let (word, _) = model.bit();
+            model.selection.bit = if n < 0 { word.bits() - 1 } else { 0 };
+        }
         Action::Focus(n) => {
             let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
             focus(model, model.focus.step(n as isize, ring, model.has_module()));

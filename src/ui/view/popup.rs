@@ -4,7 +4,7 @@
 use crate::diag::render::printable;
 use crate::engine::command::{COMMANDS, Group};
 use crate::engine::ring::Life;
-use crate::ui::keymap::{Binding, KEYMAP, When};
+use crate::ui::keymap::{Keymap, When};
 use crate::ui::layout::Pane;
 use crate::ui::model::{Model, Popup};
 use crate::ui::rows::{self, Row, width, wrap};
@@ -35,7 +35,7 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
         Some((Popup::Help, _)) => {
-            help(model.theme, room, (model.has_module(), model.lesson.is_some()))
+            help(model.theme, room, &model.keys, (model.has_module(), model.lesson.is_some()))
         }
         Some((Popup::Output(lines), _)) => {
             let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
@@ -167,7 +167,7 @@ fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
 }
 
 /// The help.
-fn help(t: Theme, room: usize, (module, lesson): (bool, bool)) -> Vec<Row> {
+fn help(t: Theme, room: usize, keys: &Keymap, (module, lesson): (bool, bool)) -> Vec<Row> {
     let mut out = Vec::new();
     let places = [When::Lesson, When::Panes, When::Module, When::Ring]
         .into_iter()
@@ -175,22 +175,18 @@ fn help(t: Theme, room: usize, (module, lesson): (bool, bool)) -> Vec<Row> {
         .chain(Pane::all(module).map(When::In))
         .chain([When::Popup, When::Line]);
     for when in places {
-        let bindings: Vec<_> = KEYMAP.iter().filter(|b| b.when == when).collect();
-        if bindings.is_empty() {
+        let lines = keys.lines(when);
+        if lines.is_empty() {
             continue;
         }
         heading(&mut out, t, &format!("keys: {}", when.name()));
-        let keys = |b: &Binding| b.keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(" ");
-        let column = bindings.iter().map(|b| keys(b).len()).max().unwrap_or(0);
-        for b in bindings {
-            let command = match b.does {
-                crate::ui::keymap::Does::Command(c) => format!(" :{c}"),
-                crate::ui::keymap::Does::Act(_) => String::new(),
-            };
+        let column = lines.iter().map(|l| width(&l.0)).max().unwrap_or(0);
+        for (keys, what, command) in lines {
+            let command = command.map(|c| format!(" :{c}")).unwrap_or_default();
             out.push(
-                Row::text(format!("  {:<column$}  ", keys(b)), t.accent())
-                    .with(format!("{:<42}", b.help), t.text())
-                    .with(command, t.dim()),
+                Row::text(format!("  {keys:<column$}  "), t.accent())
+                    .with(format!("{what:<42}"), t.text())
+                    .with(printable(&command), t.dim()),
             );
         }
     }
