@@ -306,3 +306,15 @@ fn a_raw_image_is_stepped_by_doorbells() {
     t.wait("back to the doorbell", || t.position() == rung);
     leave(t);
 }
+
+/// `xxd ring.bin | dmadbg -`: the program from a pipe, the keys from the terminal.
+#[test]
+fn a_program_from_a_pipe_is_shown_with_keys_from_the_terminal() {
+    let line =
+        format!("cat sample-programs/copy-4k.dma | {} - --no-init", env!("CARGO_BIN_EXE_dmadbg"));
+    let mut t = Terminal::start_program("sh", 160, 45, &[], &["-c", &line]);
+    t.wait_for("event 0 of ");
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    leave(t);
+}

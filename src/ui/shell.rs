@@ -94,15 +94,17 @@ pub enum ScreenError {
 /// Time between two pictures of a command that runs long.
 const FRAME: Duration = Duration::from_millis(50);
 
-/// Refuses to show the screen where there is no terminal.
+/// Refuses to show the screen where there is no terminal. Keys are read from standard input, or,
+/// where that is a pipe or a file, from the terminal that the program was started from.
 ///
 /// # Errors
 /// S011, with what to do instead.
 pub fn check_terminal() -> Result<(), Diagnostic> {
-    let missing = match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
+    let controlling = || std::fs::File::options().read(true).write(true).open("/dev/tty").is_ok();
+    let missing = match (io::stdout().is_terminal(), io::stdin().is_terminal() || controlling()) {
         (true, true) => return Ok(()),
-        (false, _) => "standard input",
-        (true, false) => "standard output",
+        (false, _) => "standard output",
+        (true, false) => "standard input",
     };
     Err(Diagnostic::new("S011", format!("the screen needs a terminal, and {missing} is none"))
         .help("without a terminal use `dmadbg run FILE --script S`, or `dmadbg decode FILE`"))
