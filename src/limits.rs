@@ -200,6 +200,9 @@ pub const MAX_PROPERTY_SECONDS: u64 = 60;
 /// Slots that `find` keeps.
 pub const MAX_FOUND: usize = 1 << 20;
 
+/// Entries of a folder that are looked at to complete the name of a file.
+pub const MAX_FILES_LISTED: usize = 4096;
+
 /// Lines of the command line that are kept.
 pub const MAX_HISTORY: usize = 1000;
 

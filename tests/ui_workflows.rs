@@ -318,3 +318,27 @@ fn a_program_from_a_pipe_is_shown_with_keys_from_the_terminal() {
     t.wait_for("[doorbell]");
     leave(t);
 }
+
+#[test]
+fn names_of_files_are_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::create_dir(path.join("scripts")).unwrap();
+    for name in ["scripts/one.dbg", "scripts/other.dbg", "with blank", ".hidden", "screen"] {
+        std::fs::write(path.join(name), "dbg 1\ngoto 30\n").unwrap();
+    }
+    let mut t = open("sample-programs/wrap.dma", "event 0 of ");
+    let base = path.to_str().unwrap();
+    t.keys(&format!(":source {base}/\t"));
+    t.wait_for("/screen");
+    t.wait_for("/scripts/");
+    assert!(!t.screen().contains("blank") && !t.screen().contains("hidden"), "{}", t.screen());
+    t.keys("scr\t");
+    t.keys("on\t");
+    t.keys("\x15");
+    t.keys(&format!("source {base}/scripts/on\t"));
+    t.wait_for("/scripts/one.dbg");
+    t.keys("\r");
+    t.wait("the script", || t.position() == 30);
+    leave(t);
+}

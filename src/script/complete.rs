@@ -109,7 +109,8 @@ fn arguments(spec: &CommandSpec, rest: &str, end: usize, names: &Names) -> Compl
     let word = rest.get(word_start..).unwrap_or_default();
     let before = words(rest.get(..word_start).unwrap_or_default());
     let mut out = Completion { range: end - word.len()..end, ..Completion::default() };
-    if word.starts_with('/') {
+    // A form (`/x`), unless it is the path of a file.
+    if word.starts_with('/') && !kinds(spec, &before).into_iter().any(|a| matches!(a, Arg::File)) {
         return out;
     }
     if spec.args.first() == Some(&Arg::Loc) && in_place(&before, word, names, &mut out) {

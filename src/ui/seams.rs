@@ -24,8 +24,9 @@ pub fn parse(line: &str) -> Result<Command, Diagnostic> {
     }
 }
 
-/// What the end of an unfinished line could become, and from which byte on.
-pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
+/// What the end of an unfinished line could become, from which byte on, and whether the name of a
+/// file may stand there.
+pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>, bool) {
     let (named, insts) = session.module_names();
     let names = script::Names {
         named,
@@ -35,7 +36,7 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>) {
         queues: session.program().queues.iter().map(|q| q.id).collect(),
     };
     let found = script::complete(line, line.len(), &names);
-    (found.range.start, found.candidates.into_iter().map(|c| c.text).collect())
+    (found.range.start, found.candidates.into_iter().map(|c| c.text).collect(), found.file)
 }
 
 /// The commands that `order replay` of a file stands for; a name is relative to the folder that

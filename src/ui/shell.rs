@@ -19,6 +19,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
+use crate::limits::MAX_FILES_LISTED;
 use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
@@ -270,6 +271,10 @@ impl Shell {
                         return Ok(false);
                     }
                 }
+                Effect::Names(begun) => {
+                    let found = named_so(&begun);
+                    update(model, Message::Names(begun, found));
+                }
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
                 Effect::Copy(text) => {
@@ -286,7 +291,11 @@ impl Shell {
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
     fn execute(&mut self, model: &mut Model, command: &Command) -> bool {
         let replays = matches!(command, Command::Order(Order::Replay(Some(_))));
-        let commands = if replays { seams::replayed(command) } else { Ok(vec![command.clone()]) };
+        let commands = match command {
+            Command::Source(_) => seams::replayed(command),
+            _ if replays => seams::replayed(command),
+            _ => Ok(vec![command.clone()]),
+        };
         let commands = match commands {
             Ok(commands) => commands,
             Err(d) => {
@@ -314,6 +323,12 @@ impl Shell {
             }
             if leaves {
                 return true;
+            }
+            // A script ends where a command of it is refused.
+            let refused = model.line.as_ref().is_some_and(|l| l.error.is_some())
+                || model.said.as_ref().is_some_and(|s| s.severity == Some(Severity::Error));
+            if refused {
+                return false;
             }
         }
         if replays {
@@ -392,6 +407,37 @@ impl Shell {
         update(model, Message::Resize(size.width, size.height));
         Ok(())
     }
+}
+
+/// Names of files that begin so, in order; folders have `/` behind them. One that could not be
+/// typed as it is (blanks, quotes, control characters, no UTF-8) is left out, and so is a hidden one
+/// unless its dot was typed.
+fn named_so(begun: &str) -> Vec<String> {
+    let (folder, first) = begun.rsplit_once('/').map_or(("", begun), |(f, n)| (f, n));
+    let prefix = &begun[..begun.len() - first.len()];
+    let path = match (folder, prefix) {
+        ("", "") => ".",
+        ("", _) => "/",
+        (folder, _) => folder,
+    };
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    let fits = |n: &str| {
+        let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"\"#;".contains(c);
+        n.starts_with(first)
+            && n.chars().all(plain)
+            && (first.starts_with('.') || !n.starts_with('.'))
+    };
+    let mut found: Vec<String> = entries
+        .take(MAX_FILES_LISTED)
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok().filter(|n| fits(n))?;
+            let folder = std::fs::metadata(entry.path()).is_ok_and(|m| m.is_dir());
+            Some(format!("{prefix}{name}{}", if folder { "/" } else { "" }))
+        })
+        .collect();
+    found.sort();
+    found
 }
 
 /// An empty screen and the knowledge that it is empty. (`Terminal::clear` would ask where the

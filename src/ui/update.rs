@@ -26,6 +26,8 @@ pub enum Message {
     Resize(u16, u16),
     /// Text pasted.
     Paste(String),
+    /// Names of files that begin as asked for ([`Effect::Names`]), folders with `/` behind them.
+    Names(String, Vec<String>),
 }
 
 /// What is to be done.
@@ -37,6 +39,8 @@ pub enum Effect {
     Quit,
     /// Hand a text to the clipboard of the terminal.
     Copy(String),
+    /// Name the files whose names begin so.
+    Names(String),
     /// Stop the process until it is continued.
     Suspend,
     /// Draw everything anew.
@@ -67,6 +71,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Message::Names(begun, found) => {
+            files(model, &begun, found);
+            Vec::new()
+        }
     };
     // What was asked for is the next thing that comes, or it is not meant.
     model.warned &= !warned;
@@ -90,7 +98,7 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
                     !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
             }
             Effect::Quit => goes_on = false,
-            Effect::Copy(_) | Effect::Suspend | Effect::Redraw => {}
+            Effect::Copy(_) | Effect::Names(_) | Effect::Suspend | Effect::Redraw => {}
         }
     }
     goes_on
@@ -276,7 +284,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Enter if model.palette.is_some() => return choose(model),
         Action::Enter => return enter(model),
         Action::History(n) => history(model, n),
-        Action::Complete => complete(model),
+        Action::Complete => return complete(model),
         Action::Cursor(n) => {
             edit(model, if n < 0 { InputRequest::GoToPrevChar } else { InputRequest::GoToNextChar })
         }
@@ -542,16 +550,36 @@ fn history(model: &mut Model, n: i64) {
     line.candidates.clear();
 }
 
-fn complete(model: &mut Model) {
+fn complete(model: &mut Model) -> Vec<Effect> {
+    let Some(line) = &model.line else { return Vec::new() };
+    let text = line.input.value().to_owned();
+    let (start, found, file) = seams::complete(&model.session, &text);
+    if file && found.is_empty() {
+        return vec![Effect::Names(text[start..].to_owned())];
+    }
+    offer(model, start, found);
+    Vec::new()
+}
+
+/// Files that may stand at the end of the line, if that still is what was asked for.
+fn files(model: &mut Model, begun: &str, found: Vec<String>) {
+    let Some(line) = &model.line else { return };
+    let text = line.input.value();
+    if text.ends_with(begun) {
+        offer(model, text.len() - begun.len(), found);
+    }
+}
+
+/// Completes the line as far as all candidates agree, and shows them.
+fn offer(model: &mut Model, start: usize, found: Vec<String>) {
     let Some(line) = &mut model.line else { return };
     let text = line.input.value().to_owned();
-    let (start, found) = seams::complete(&model.session, &text);
-    // As far as all candidates agree.
     let common = found.iter().skip(1).fold(found.first().cloned().unwrap_or_default(), |c, f| {
         c.chars().zip(f.chars()).take_while(|(a, b)| a == b).map(|p| p.0).collect()
     });
     if common.starts_with(&text[start..]) && !common.is_empty() {
-        let blank = if found.len() == 1 { " " } else { "" };
+        let whole = found.len() == 1 && !common.ends_with('/');
+        let blank = if whole { " " } else { "" };
         line.input = Input::new(format!("{}{common}{blank}", &text[..start]));
     }
     line.error = None;
