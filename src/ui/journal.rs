@@ -62,6 +62,10 @@ fn names_the_end(text: &str) -> bool {
 impl Model {
     /// The lines that the journal will have of a command that is about to be carried out.
     pub fn foreseen(&self, command: &Command) -> Vec<String> {
+        // A drag is recorded at its end, as one command.
+        if self.scrub.is_dragged() {
+            return Vec::new();
+        }
         self.journal.as_ref().map_or_else(Vec::new, |j| j.lines_for(&self.session, command))
     }
 
@@ -89,6 +93,9 @@ impl Model {
             cancelled |= go_on.is_break();
             go_on
         });
+        if self.scrub.is_dragged() {
+            return result;
+        }
         let (here, end) = (self.session.position(), self.session.end());
         let Some(journal) = self.journal.as_mut().filter(|_| result.is_ok()) else { return result };
         if cancelled {

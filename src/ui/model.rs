@@ -10,14 +10,17 @@ use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
 use super::search::Search;
 use super::source::Source;
+use super::stops::Replaces;
+use super::timeline::{Scrub, Strip};
 use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
+use crate::engine::budget::Budget;
 use crate::engine::command::{BlockLine, Command};
 use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
-use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
+use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
 use crate::learn::{Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
 use crate::udma::profile::MARKER;
@@ -71,6 +74,8 @@ pub struct CommandLine {
     pub error: Option<Diagnostic>,
     /// What could complete it.
     pub candidates: Vec<String>,
+    /// The stop that it sets anew, if it was opened for that.
+    pub replaces: Option<Replaces>,
 }
 
 /// A text over the screen.
@@ -118,6 +123,16 @@ pub struct Derived {
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
+    /// The part of the run that the timeline shows, where it is shown.
+    pub strip: Option<Strip>,
+    /// What happened in it.
+    pub lanes: Option<Arc<Lanes>>,
+    /// What was worked out of it last, of which more may be known now.
+    pub(super) kept_lanes: Option<Arc<Lanes>>,
+    /// What is used up, where it is shown: worst first.
+    pub shares: Vec<Share>,
+    /// What a module takes, once somebody looked.
+    pub budget: Option<(Weak<Program>, Arc<Budget>)>,
     /// What the checks say of the rings as they lie now.
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
@@ -161,6 +176,12 @@ pub struct Model {
     pub line: Option<CommandLine>,
     /// What was searched for last.
     pub search: Option<Search>,
+    /// Selected line of the stops.
+    pub stop_cursor: usize,
+    /// Selected line of the budget.
+    pub budget_cursor: usize,
+    /// Where on the timeline the user looks.
+    pub scrub: Scrub,
     /// The palette, while it is open.
     pub palette: Option<Palette>,
     /// The lesson that is taken.
@@ -218,6 +239,11 @@ impl Model {
             window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
+            strip: None,
+            lanes: None,
+            kept_lanes: None,
+            shares: Vec::new(),
+            budget: None,
             judged: Vec::new(),
             judged_at: None,
         };
@@ -242,6 +268,9 @@ impl Model {
             line: None,
             palette: None,
             search: None,
+            stop_cursor: 0,
+            budget_cursor: 0,
+            scrub: Scrub::default(),
             lesson: None,
             history: Vec::new(),
             popup: None,
@@ -478,6 +507,7 @@ impl Model {
     pub(super) fn forget_run(&mut self) {
         self.session.state_at(self.session.position() + LOOK_AHEAD);
         self.derived.window = (0, 0);
+        self.scrub.forget();
         self.derived.marker = (0, None, MarkerNews::NotWithin(0));
     }
 
@@ -574,6 +604,9 @@ impl Model {
         self.prepare_events();
         self.prepare_marker();
         self.prepare_checks();
+        self.prepare_timeline();
+        self.prepare_budget();
+        self.stop_rows(0);
     }
 
     fn prepare_checks(&mut self) {

@@ -172,6 +172,11 @@ enum Incoming {
 /// The name of the thread that reads the terminal.
 const INPUT: &str = "input";
 
+/// Whether it is the mouse being moved with a button held.
+fn drags(i: &Incoming) -> bool {
+    matches!(i, Incoming::Event(Event::Mouse(m)) if matches!(m.kind, MouseEventKind::Drag(_)))
+}
+
 /// Starts the threads that listen to the terminal and to signals.
 fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
@@ -229,13 +234,27 @@ impl Shell {
             };
             let mut next = Some(first);
             while let Some(incoming) = next {
+                // Of drags in a row only where they led to counts.
+                let ahead = if drags(&incoming) { self.at_hand() } else { None };
+                if let Some(ahead) = ahead {
+                    if drags(&ahead) {
+                        next = Some(ahead);
+                        continue;
+                    }
+                    self.pending.push_front(ahead);
+                }
                 if !self.take(model, incoming)? {
                     return Ok(());
                 }
-                next = self.pending.pop_front().or_else(|| self.receiver.try_recv().ok());
+                next = self.at_hand();
             }
             self.draw(model)?;
         }
+    }
+
+    /// What has come in already.
+    fn at_hand(&mut self) -> Option<Incoming> {
+        self.pending.pop_front().or_else(|| self.receiver.try_recv().ok())
     }
 
     /// Handles one thing that came in; false means leave.
@@ -268,6 +287,11 @@ impl Shell {
                 Effect::Run(command) => {
                     if self.execute(model, &command) {
                         return Ok(false);
+                    }
+                }
+                Effect::Then(command, by) => {
+                    if model.is_replaced(&by) {
+                        self.execute(model, &command);
                     }
                 }
                 Effect::Suspend => self.suspend(model)?,

@@ -21,11 +21,13 @@ mod order;
 mod passes;
 mod range;
 mod search;
+mod shares;
 mod span;
 mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
+pub use display::Display;
 pub use effect::Effect;
 pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
@@ -35,8 +37,9 @@ pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
 pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
+pub use shares::{Share, ShareOf};
 pub use span::{Bounds, Happened, Span, Touched};
-pub use stops::{Area, SlotStop, Stop, StopKind, Then, loc_text, touches};
+pub use stops::{Area, SlotStop, Stop, StopKind, StopPlace, Then, loc_text, touches};
 pub use timeline::{Bound, Checkpoint, Timeline};
 
 #[cfg(test)]
@@ -243,6 +246,11 @@ impl Session {
     /// The stops, by number.
     pub fn stops(&self) -> &[Stop] {
         &self.stops
+    }
+
+    /// The number that the next stop will have.
+    pub fn next_stop_number(&self) -> u64 {
+        self.next_stop
     }
 
     /// Marks by name.
