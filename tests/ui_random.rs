@@ -256,6 +256,8 @@ fn case((which, acts): (usize, Vec<Act>)) -> Result<(), TestCaseError> {
             sound(&m)?;
         }
     }
+    // A drag along the timeline is a command once it ends.
+    update_all(&mut m, at(Kind::Up(MouseButton::Left), (0, 0)));
     let lines = m.take_journal();
     let s = replayed(program(), &lines);
     *BEGAN.lock().unwrap() = None;

@@ -5,7 +5,6 @@ mod ui_support;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use dmadbg::engine::session::Session;
-use dmadbg::script::runner::{self, End};
 use dmadbg::ui::theme::{Palette, Theme};
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Journal, Model, Pane};
@@ -127,16 +126,6 @@ fn a_click_on_the_timeline_goes_there() {
     }
 }
 
-/// A session in which the lines were run as a script.
-fn replayed(lines: &[String]) -> Session {
-    let none = |_: &str, _: &str| Err(dmadbg::diag::Diagnostic::new("S009", "nothing"));
-    let text = format!("dbg 1\n{}\n", lines.join("\n"));
-    let script = runner::parse("r.dbg", &text, &mut none.clone()).unwrap();
-    let mut session = Session::new(Arc::new(wrap64()));
-    assert_eq!(runner::run(&mut session, &script, &mut |_| {}), End::Done, "{text}");
-    session
-}
-
 #[test]
 fn a_drag_shows_each_step_and_is_one_command_at_its_end() {
     let mut m = model(wrap64(), "x", (160, 45));
@@ -155,7 +144,7 @@ fn a_drag_shows_each_step_and_is_one_command_at_its_end() {
     at(&mut m, UP, 90);
     let lines = m.take_journal();
     assert_eq!(lines, ["doorbell".to_owned(), format!("goto {here}")]);
-    let s = replayed(&lines);
+    let s = replayed(wrap64(), &lines);
     assert_eq!(s.machine().digest(), m.session.machine().digest());
     assert_eq!(s.before().digest(), m.session.before().digest());
     // Off the pane on either side is its edge; back where it began is no command.
@@ -170,6 +159,29 @@ fn a_drag_shows_each_step_and_is_one_command_at_its_end() {
 }
 
 #[test]
+fn a_press_whose_end_never_came_is_a_command_all_the_same() {
+    let mut m = model(wrap64(), "x", (160, 45));
+    m.journal = Some(Journal::new(&m.session));
+    at(&mut m, DOWN, 50);
+    let first = m.session.position();
+    at(&mut m, DOWN, 120);
+    let second = m.session.position();
+    assert!(first != second && m.session.before().n == first);
+    // Elsewhere: the drag of the timeline is over, that of a border begins, and ends likewise.
+    mouse(&mut m, DOWN, (60, 2));
+    mouse(&mut m, DRAG, (0, 44));
+    assert_eq!(m.session.position(), second);
+    at(&mut m, DOWN, 10);
+    let third = m.session.position();
+    mouse(&mut m, UP, (0, 0));
+    at(&mut m, DRAG, 200);
+    assert_eq!(m.session.position(), third);
+    let lines = m.take_journal();
+    assert_eq!(lines, [first, second, third].map(|n| format!("goto {n}")));
+    assert_eq!(replayed(wrap64(), &lines).before().digest(), m.session.before().digest());
+}
+
+#[test]
 fn a_key_ends_a_drag_before_it_does_what_it_does() {
     let mut m = model(wrap64(), "x", (160, 45));
     m.journal = Some(Journal::new(&m.session));
@@ -179,7 +191,7 @@ fn a_key_ends_a_drag_before_it_does_what_it_does() {
     let lines = m.take_journal();
     assert_eq!(lines[0], format!("goto {to}"));
     assert_eq!(lines.last().map(String::as_str), Some("step"));
-    assert_eq!(replayed(&lines).position(), m.session.position());
+    assert_eq!(replayed(wrap64(), &lines).position(), m.session.position());
     at(&mut m, DRAG, 10);
     assert!(m.session.position() > to, "the drag is over");
 }
@@ -335,7 +347,7 @@ fn keys_work_on_the_stops() {
     update_all(&mut m, Message::Key(KeyEvent::new(KeyCode::Delete, KeyModifiers::NONE)));
     assert!(m.session.displays().is_empty());
     let lines = m.take_journal();
-    let s = replayed(&lines);
+    let s = replayed(wrap64(), &lines);
     let of = |s: &Session| {
         s.stops().iter().map(|s| (s.number, s.text(), s.enabled, s.commands())).collect::<Vec<_>>()
     };
@@ -411,7 +423,7 @@ proptest! {
         }
         mouse(&mut m, UP, (0, 0));
         let lines = m.take_journal();
-        let s = replayed(&lines);
+        let s = replayed(wrap64(), &lines);
         prop_assert_eq!(s.machine().digest(), m.session.machine().digest(), "{:?}", lines);
     }
 }

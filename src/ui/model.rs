@@ -384,6 +384,7 @@ impl Model {
         command: &Command,
         watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
     ) -> Result<bool, Diagnostic> {
+        self.settled = self.session.selected();
         let help = match command {
             Command::Help(name) => Some(name.as_deref()),
             _ => None,

@@ -260,7 +260,10 @@ impl Shell {
     /// Handles one thing that came in; false means leave.
     fn take(&mut self, model: &mut Model, incoming: Incoming) -> io::Result<bool> {
         let message = match incoming {
-            Incoming::Gone => return Ok(false),
+            Incoming::Gone => {
+                self.let_go(model);
+                return Ok(false);
+            }
             Incoming::Signal(SIGTSTP) => {
                 self.suspend(model)?;
                 return Ok(true);
@@ -271,6 +274,7 @@ impl Shell {
             }
             Incoming::Signal(signal) => {
                 self.signal = Some(signal);
+                self.let_go(model);
                 return Ok(false);
             }
             Incoming::Event(Event::Key(e)) => Message::Key(e),
@@ -305,6 +309,12 @@ impl Shell {
             }
         }
         Ok(true)
+    }
+
+    /// Ends a drag, so that what it came to is in the record.
+    fn let_go(&mut self, model: &mut Model) {
+        model.let_go();
+        self.keep(model, Recorder::write);
     }
 
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.

@@ -197,6 +197,8 @@ impl Model {
         let inside = area.contains((e.column, e.row).into());
         match e.kind {
             MouseEventKind::Down(MouseButton::Left) if inside => {
+                // Of a press before nobody may have told that it ended.
+                self.let_go();
                 self.scrub.drag = Some(Box::new(self.session.clone()));
                 if self.derived.areas.pane(Pane::Timeline).is_some() {
                     self.focus = Pane::Timeline;
@@ -204,7 +206,14 @@ impl Model {
                 }
             }
             MouseEventKind::Drag(MouseButton::Left) if self.scrub.is_dragged() => {}
-            MouseEventKind::Up(_) if self.scrub.is_dragged() => return Some(self.let_go()),
+            MouseEventKind::Up(_) if self.scrub.is_dragged() => {
+                self.let_go();
+                return Some(Vec::new());
+            }
+            MouseEventKind::Down(_) => {
+                self.let_go();
+                return None;
+            }
             _ => return None,
         }
         let cell = e.column.clamp(area.x, area.right().saturating_sub(1)) - area.x;
@@ -221,14 +230,15 @@ impl Model {
         seams::parse(&format!("goto {event}")).ok().map(Effect::Run)
     }
 
-    /// The drag is over: what it came to is one `goto`, from where it began.
-    pub(super) fn let_go(&mut self) -> Vec<Effect> {
+    /// The drag is over: what it came to is one `goto`, from where it began, and has been carried
+    /// out already.
+    pub(super) fn let_go(&mut self) {
         let here = self.session.position();
-        let Some(before) = self.scrub.drag.take() else { return Vec::new() };
+        let Some(before) = self.scrub.drag.take() else { return };
         if before.position() == here {
-            return Vec::new();
+            self.session = *before;
+        } else if let Ok(command) = seams::parse(&format!("goto {here}")) {
+            self.note(&before, &command);
         }
-        self.session = *before;
-        seams::parse(&format!("goto {here}")).ok().map(Effect::Run).into_iter().collect()
     }
 }

@@ -57,9 +57,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
     // Whatever else comes while the mouse drags ends that.
-    let drags = matches!(message, Message::Mouse(_) | Message::Resize(..));
-    let mut effects = if drags { Vec::new() } else { model.let_go() };
-    effects.extend(match message {
+    if !matches!(message, Message::Mouse(_) | Message::Resize(..)) {
+        model.let_go();
+    }
+    let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
         Message::Mouse(e) => mouse(model, e),
@@ -73,7 +74,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             }
             Vec::new()
         }
-    });
+    };
     // What was asked for is the next thing that comes, or it is not meant.
     model.warned &= !warned;
     // Another slot is looked at, and no instruction was selected for it.
@@ -649,7 +650,11 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollDown => Some(WHEEL),
         _ => None,
     };
+    if matches!(e.kind, MouseEventKind::Down(_)) {
+        model.drag = None;
+    }
     if model.palette.is_some() || model.popup.is_some() {
+        model.let_go();
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
             (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
