@@ -72,8 +72,8 @@ fn the_scrubber_is_dragged_with_the_mouse() {
     let args = ["sample-programs/wrap.dma", "--no-init", "--record", record.to_str().unwrap()];
     let mut t = Terminal::start(160, 45, &[], &args);
     t.wait_for("event 0 of ");
-    t.wait_for("doorbells");
-    let row = t.screen().lines().position(|l| l.contains("doorbells")).unwrap() + 1;
+    t.wait_for("bell ↑flag");
+    let row = t.screen().lines().position(|l| l.contains("bell ↑flag")).unwrap() + 1;
     // Pressed, dragged over many cells at once, let go.
     t.keys(&format!("\x1b[<0;60;{row}M"));
     t.wait("a click", || t.position() > 0);

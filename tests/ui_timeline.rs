@@ -299,6 +299,61 @@ fn a_run_whose_end_is_not_known_says_so_and_is_not_run_for_it() {
 }
 
 #[test]
+fn where_rows_are_few_what_acts_is_in_sight() {
+    let mut m = model(module("semaphores.bir"), "x", (160, 45));
+    keys(&mut m, "Gg");
+    let shown = |m: &Model, h: u16| text(&draw_tab(m, Pane::Timeline, h));
+    let has = |h: u16, name: &str| {
+        let shown = shown(&m, h);
+        shown.lines().any(|l| l.trim_start_matches(['▶', '▷', ' ']).starts_with(name))
+    };
+    // The title, signs and ruler; the host, five sequencers, what is handed over, three queues.
+    for (h, seqs, queues, more) in [
+        (14, "Pool", "e2.q0", false),
+        (13, "Pool", "e2.q0", false),
+        (12, "sequencers", "e2.q0", false),
+        (9, "sequencers", "e2.q0", false),
+        (8, "sequencers", "e1.q0", true),
+    ] {
+        assert!(has(h, seqs) && has(h, queues) && has(h, "host"), "{h}: {}", shown(&m, h));
+        assert_eq!(shown(&m, h).contains(" more "), more, "{h}: {}", shown(&m, h));
+    }
+    // What does not fit is scrolled to.
+    m.scrub.top = 9;
+    let scrolled = shown(&m, 7);
+    assert!(scrolled.contains(" e2.q0") && scrolled.contains("more 2↑"), "{scrolled}");
+}
+
+#[test]
+fn a_marker_comes_up_from_the_ring_that_wrote_it() {
+    let mut m = model(wrap64(), "x", (160, 45));
+    keys(&mut m, "G");
+    m.focus = Pane::Timeline;
+    m.prepare();
+    let (lanes, area) = (m.derived.lanes.clone().unwrap(), m.strip_area());
+    let shown = text(&draw(&m));
+    let rows: Vec<&str> = shown.lines().skip(usize::from(area.y)).collect();
+    let at = |row: usize, column: usize| {
+        rows[row].chars().nth(usize::from(area.x) + 1 + column).unwrap_or(' ')
+    };
+    let mut seen = 0;
+    for (k, c) in lanes.columns.iter().enumerate() {
+        let flips = !c.flipped.is_empty();
+        assert_eq!(at(0, k) == '⚑', flips);
+        assert_eq!(
+            at(2, k),
+            match (c.rung.is_empty(), flips) {
+                (false, _) => '▼',
+                (true, true) => '↑',
+                (true, false) => ' ',
+            }
+        );
+        seen += usize::from(flips);
+    }
+    assert!(seen > 3, "{shown}");
+}
+
+#[test]
 fn faults_and_marks_are_signs() {
     let mut m = model(faulting(), "x", (160, 45));
     keys(&mut m, "s:mark here<Enter>G");

@@ -203,6 +203,8 @@ pub struct Column {
     pub signs: Signs,
     /// Lanes of rings whose doorbell was written.
     pub rung: Vec<usize>,
+    /// Lanes of rings that wrote the marker where [`Signs::FLIP`] says that it came.
+    pub flipped: Vec<usize>,
     /// How much was looked at.
     pub looked: Looked,
     /// The last event of the column that was known of the run; less than its last where the run
@@ -228,6 +230,13 @@ impl Column {
         }
     }
 
+    fn flip(&mut self, lane: Option<usize>) {
+        self.signs |= Signs::FLIP;
+        if let Some(k) = lane.filter(|k| !self.flipped.contains(k)) {
+            self.flipped.push(k);
+        }
+    }
+
     fn merge(&mut self, other: &Column) {
         for (a, b) in self.cells.iter_mut().zip(&other.cells) {
             a.did |= b.did;
@@ -236,6 +245,7 @@ impl Column {
         self.events = self.events.saturating_add(other.events);
         self.signs |= other.signs;
         other.rung.iter().for_each(|k| self.ring(Some(*k)));
+        other.flipped.iter().for_each(|k| self.flip(Some(*k)));
         self.looked = self.looked.max(other.looked);
     }
 }
@@ -465,7 +475,8 @@ impl<'a> Walk<'a> {
                 let marker =
                     |m: &Machine| m.queues.get(leap.queue).is_some_and(|q| is_marker(m, q));
                 if leap.words && !marker(&before) && marker(&self.m) {
-                    col.signs |= Signs::FLIP;
+                    let id = self.m.queues.get(leap.queue).map(Queue::id);
+                    col.flip(id.and_then(|id| self.lane(id, Dir::Rx)));
                 }
                 return true;
             }
@@ -563,7 +574,7 @@ impl<'a> Walk<'a> {
                     && word < addr.saturating_add(len)
                     && self.m.memory.read_u32(word) == MARKER
                 {
-                    col.signs |= Signs::FLIP;
+                    col.flip(e.queue().and_then(|id| self.lane(id, Dir::Rx)));
                 }
             }
             _ => {}
@@ -586,7 +597,7 @@ impl<'a> Walk<'a> {
             // What ended a batch was its marker, as far as one came at all.
             let over = a.ledger.done() != b.ledger.done();
             if happened(Happened::WORD) && (over || is_marker(end, b) && !is_marker(start, a)) {
-                col.signs |= Signs::FLIP;
+                col.flip(self.lane(b.id(), Dir::Rx));
             }
         }
         if happened(Happened::FAULT) || start.faults() != end.faults() {

@@ -50,24 +50,48 @@ pub fn title(model: &Model) -> String {
 #[derive(Clone, Copy)]
 enum Line {
     Lane(usize),
+    /// All sequencers, the lanes after the host's up to this one.
+    Seqs(usize),
     /// Both rings of a queue.
     Queue(usize, QueueId),
-    /// Doorbells, between the host and the engines.
-    Bells,
+    /// What is handed over between who rings and the engines: doorbells down, the marker up.
+    Handed,
 }
 
-/// The lines between the signs and the ruler.
+/// The lines between the signs and the ruler. Where not all fit, those come last in which
+/// nothing happens in the part that is shown; where that does not do, the sequencers have one.
 fn lines(lanes: &Lanes, rows: usize) -> Vec<Line> {
     let agents = lanes.lanes.iter().filter(|l| !matches!(l, Lane::Ring(..))).count();
     let both = lanes.lanes.len() + 1 <= rows;
+    let rings = || {
+        let all = lanes.lanes.iter().enumerate().skip(agents);
+        all.filter_map(|(k, lane)| match *lane {
+            Lane::Ring(id, Dir::Tx) if !both => Some(Line::Queue(k, id)),
+            Lane::Ring(..) if both => Some(Line::Lane(k)),
+            _ => None,
+        })
+    };
     let mut out: Vec<Line> = (0..agents).map(Line::Lane).collect();
-    out.push(Line::Bells);
-    for (k, lane) in lanes.lanes.iter().enumerate().skip(agents) {
-        match *lane {
-            Lane::Ring(id, Dir::Tx) if !both => out.push(Line::Queue(k, id)),
-            Lane::Ring(..) if both => out.push(Line::Lane(k)),
-            _ => {}
-        }
+    out.push(Line::Handed);
+    out.extend(rings());
+    if out.len() <= rows {
+        return out;
+    }
+    let acts = |k: usize| {
+        let at = |c: &Column| c.cells.get(k).is_some_and(|c| !c.did.is_empty());
+        lanes.columns.iter().any(at)
+    };
+    let idle = |line: &Line| match *line {
+        Line::Lane(k) => k > 0 && !acts(k),
+        Line::Queue(k, _) => !acts(k) && !acts(k + 1),
+        Line::Seqs(_) | Line::Handed => false,
+    };
+    out.sort_by_key(idle);
+    let first_idle = out.iter().position(idle).unwrap_or(out.len());
+    if first_idle > rows && agents > 2 {
+        out = vec![Line::Lane(0), Line::Seqs(agents), Line::Handed];
+        out.extend(rings());
+        out.sort_by_key(idle);
     }
     out
 }
@@ -87,20 +111,17 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     };
     let d = Draw::new(model, strip, lanes);
     if height < 3 {
-        return [d.ruler(), d.signs()].into_iter().take(height).collect();
+        return [d.ruler(), d.signs("")].into_iter().take(height).collect();
     }
     let (n, room) = scroll(model, height);
     let lines = lines(lanes, room);
     let top = model.scrub.top.min(n.saturating_sub(room));
-    let mut out = vec![d.signs()];
-    for (k, line) in lines.iter().enumerate().skip(top).take(room) {
-        let more = (k + 1 == top + room && k + 1 < n).then(|| n - k - 1);
-        out.push(d.line(*line, more));
-    }
+    let below = n.saturating_sub(top + room);
+    let mut out = vec![d.signs(&d.scrolled(top, below))];
+    out.extend(lines.into_iter().skip(top).take(room).map(|line| d.line(line)));
     out.push(d.ruler());
-    if out.len() < height {
-        out.push(d.legend(width));
-    }
+    let left = height.saturating_sub(out.len());
+    out.extend(d.legend(width, left));
     out
 }
 
@@ -251,8 +272,18 @@ impl<'a> Draw<'a> {
         self.marks.contains(&k).then_some(('m', t.accent()))
     }
 
-    fn signs(&self) -> Row {
-        let mut row = self.name("", ' ', self.t.dim());
+    /// How many lines there are above those that are shown, and below.
+    fn scrolled(&self, above: usize, below: usize) -> String {
+        let (up, down) = (self.glyph('↑', '^'), self.glyph('↓', 'v'));
+        let part = |n: usize, to: char| if n > 0 { format!("{n}{to}") } else { String::new() };
+        let both = [part(above, up), part(below, down)];
+        let both: Vec<&str> = both.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+        if both.is_empty() { String::new() } else { format!("more {}", both.join(" ")) }
+    }
+
+    /// The signs above the lanes; beside them what does not fit.
+    fn signs(&self, name: &str) -> Row {
+        let mut row = self.name(name, ' ', self.t.dim());
         row.0.extend(
             self.strip(' ', |k, c, _| match (k, c) {
                 (Some(k), Some(c)) => self.sign(k, c).unwrap_or((' ', Style::new())),
@@ -297,23 +328,25 @@ impl<'a> Draw<'a> {
         }
     }
 
-    fn line(&self, line: Line, more: Option<usize>) -> Row {
-        let t = self.t;
-        if let Some(n) = more {
-            let mut row = Row::text(format!(" {} more", n + 1), t.dim());
-            row.push(self.glyph('↓', 'v').to_string(), t.dim());
-            return row;
-        }
+    fn line(&self, line: Line) -> Row {
         match line {
-            Line::Bells => {
-                let mut row = self.name("doorbells", ' ', t.dim());
-                row.0.extend(self.strip(' ', |k, c, _| self.bell(k, c)).0);
+            Line::Handed => {
+                let (bell, marker) = (self.glyph('▼', 'v'), self.glyph('↑', 'A'));
+                let mut row = self.name(&format!("{bell}bell {marker}flag"), ' ', self.t.dim());
+                row.0.extend(self.strip(' ', |k, c, _| self.handed(k, c)).0);
                 row
             }
             Line::Lane(at) => {
                 let lane = self.lanes.lanes[at];
                 let mut row = self.label(lane, false);
                 row.0.extend(self.strip(' ', |k, c, _| self.cell(lane, &[at], k, c)).0);
+                row
+            }
+            Line::Seqs(end) => {
+                let at: Vec<usize> = (1..end).collect();
+                let mut row = self.label_of(&self.lanes.lanes[1..end], "sequencers");
+                let lane = self.lanes.lanes[1];
+                row.0.extend(self.strip(' ', |k, c, _| self.cell(lane, &at, k, c)).0);
                 row
             }
             Line::Queue(at, id) => {
@@ -325,15 +358,28 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// The name of a lane, with a mark where its agent acted last or acts next.
+    /// The name of a lane.
     fn label(&self, lane: Lane, both: bool) -> Row {
+        let text = match lane {
+            Lane::Host => "host".to_owned(),
+            Lane::Seq(e) => short(e).to_owned(),
+            Lane::Ring(id, _) if both => id.to_string(),
+            Lane::Ring(id, Dir::Tx) => format!("{id} tx"),
+            Lane::Ring(id, Dir::Rx) => format!("{:>1$}", "rx", id.to_string().len() + 3),
+        };
+        self.label_of(&[lane], &text)
+    }
+
+    /// A name, with a mark where the agent of one of these lanes acted last or acts next.
+    fn label_of(&self, lanes: &[Lane], text: &str) -> Row {
         let t = self.t;
-        let is = |agent: Agent| match (lane, agent) {
+        let one = |agent: Agent, lane: Lane| match (lane, agent) {
             (Lane::Host, Agent::Host) => true,
             (Lane::Seq(a), Agent::Seq(b)) => a == b,
             (Lane::Ring(a, _), Agent::Engine(b)) => a == b,
             _ => false,
         };
+        let is = |agent: Agent| lanes.iter().any(|lane| one(agent, *lane));
         let last = self.model.session.last_event().is_some_and(|e| is(e.agent));
         let next = self.model.derived.next.is_some_and(|e| is(e.agent));
         let mark = match (next, last) {
@@ -341,29 +387,38 @@ impl<'a> Draw<'a> {
             (false, true) => t.cursor(),
             _ => ' ',
         };
-        let style = if next { t.strong() } else { t.text() };
-        let text = match lane {
-            Lane::Host => "host".to_owned(),
-            Lane::Seq(e) => short(e).to_owned(),
-            Lane::Ring(id, _) if both => id.to_string(),
-            Lane::Ring(id, dir) if dir == Dir::Tx => format!("{id} tx"),
-            Lane::Ring(_, dir) => format!("{:>11}", dir.name()),
-        };
-        let text = match lane {
-            Lane::Ring(id, Dir::Rx) => format!("{:>1$}", "rx", id.to_string().len() + 3),
-            _ => text,
-        };
-        self.name(&text, mark, style)
+        self.name(text, mark, if next { t.strong() } else { t.text() })
     }
 
-    /// An arrow where a doorbell was written.
-    fn bell(&self, k: Option<u64>, c: Option<&Column>) -> (char, Style) {
+    /// An arrow down where a doorbell was written, one up where the marker came.
+    fn handed(&self, k: Option<u64>, c: Option<&Column>) -> (char, Style) {
         let (Some(k), Some(c)) = (k, c) else { return (' ', Style::new()) };
-        if c.rung.is_empty() {
+        let (glyph, style) = if !c.rung.is_empty() {
+            let style = self.t.phase(Phase::Doorbell).add_modifier(Modifier::BOLD);
+            (self.glyph('▼', 'v'), style)
+        } else if !c.flipped.is_empty() {
+            (self.glyph('↑', 'A'), self.t.good())
+        } else {
             return (' ', Style::new());
-        }
-        let style = self.t.phase(Phase::Doorbell).add_modifier(Modifier::BOLD);
-        (self.glyph('▼', 'v'), if self.is_past(k) { style } else { self.t.dim() })
+        };
+        (glyph, if self.is_past(k) { style } else { self.t.dim() })
+    }
+
+    /// What passes a lane in which nothing happens: a doorbell that comes down to its ring or to
+    /// one below, or the marker that comes up from one below.
+    fn passes(&self, at: &[usize], k: u64, c: &Column) -> (char, Style) {
+        let t = self.t;
+        let below = |all: &[usize]| all.iter().any(|r| at.iter().all(|i| i < r));
+        let (glyph, style) = if at.iter().any(|i| c.rung.contains(i)) {
+            (self.glyph('▼', 'v'), t.phase(Phase::Doorbell))
+        } else if below(&c.rung) {
+            (self.glyph('│', '|'), t.phase(Phase::Doorbell))
+        } else if below(&c.flipped) {
+            (self.glyph('│', '|'), t.good())
+        } else {
+            (' ', Style::new())
+        };
+        (glyph, if self.is_past(k) { style } else { t.dim() })
     }
 
     /// What agents did in a column: a letter where a column is an event, else how much of it.
@@ -376,17 +431,10 @@ impl<'a> Draw<'a> {
             sum.count = sum.count.saturating_add(cell.count);
         }
         if sum.did.is_empty() {
-            // A doorbell comes down to the ring that it is for.
-            let comes = matches!(lane, Lane::Ring(..)) && at.iter().any(|i| c.rung.contains(i));
-            let passes =
-                matches!(lane, Lane::Ring(..)) && c.rung.iter().any(|r| at.iter().all(|i| i < r));
-            let glyph = match (comes, passes) {
-                (true, _) => self.glyph('▼', 'v'),
-                (false, true) => self.glyph('│', '|'),
-                _ => ' ',
+            return match lane {
+                Lane::Ring(..) => self.passes(at, k, c),
+                _ => (' ', Style::new()),
             };
-            let style = t.phase(Phase::Doorbell);
-            return (glyph, if self.is_past(k) { style } else { t.dim() });
         }
         let glyph = if self.strip.view.is_single() {
             letter(sum.did)
@@ -429,44 +477,62 @@ impl<'a> Draw<'a> {
         (glyph, if past { t.text() } else { t.dim() })
     }
 
-    fn legend(&self, width: usize) -> Row {
-        let t = self.t;
-        let (flag, bell) = (self.glyph('⚑', 'P'), self.glyph('▼', 'v'));
-        let mut text = format!(
-            "{:1$}{flag} marker flips  ! found  B stop  m mark  {bell} doorbell  ",
-            "",
-            usize::from(NAMES)
-        );
-        text.push_str(match self.strip.view.is_single() {
+    /// What the signs mean, in as many rows as there are; the first have to do where there are
+    /// fewer than it takes.
+    fn legend(&self, width: usize, rows: usize) -> Vec<Row> {
+        let g = |unicode, ascii| self.glyph(unicode, ascii);
+        let mut items = vec![
+            format!("{} marker flips", g('⚑', 'P')),
+            "! found".to_owned(),
+            "B stop".to_owned(),
+            "m mark".to_owned(),
+            format!("{} batch ends", g('┴', '+')),
+        ];
+        match self.strip.view.is_single() {
             true => {
-                "host: c call s stage t trigger d doorbell p poll a ack  \
-                 engine: f fetch r read w write o retire"
+                let columns = || self.lanes.columns.iter().flat_map(|c| &c.cells);
+                let here = LETTERS.iter().filter(|l| columns().any(|c| c.did.contains(l.0)));
+                items.extend(here.map(|(_, letter, what)| format!("{letter} {what}")));
             }
-            false => "height: share of the column's events",
-        });
-        Row::text(clip(&text, width), t.dim())
+            false => items.push("height: share of the column's events".to_owned()),
+        }
+        let names = usize::from(NAMES);
+        let mut out: Vec<String> = Vec::new();
+        for item in items {
+            match out.last_mut() {
+                Some(l) if l.chars().count() + 2 + item.chars().count() <= width => {
+                    l.push_str("  ");
+                    l.push_str(&item);
+                }
+                _ => out.push(format!("{:names$}{item}", "")),
+            }
+        }
+        let dim = self.t.dim();
+        out.into_iter().take(rows).map(|l| Row::text(clip(&l, width), dim)).collect()
     }
 }
 
+/// What one event was: its letter, and a word for that.
+const LETTERS: [(Did, char, &str); 14] = [
+    (Did::CALL, 'c', "call"),
+    (Did::STAGE, 's', "stage"),
+    (Did::TRIGGER, 't', "trigger"),
+    (Did::BELL, 'd', "register"),
+    (Did::POLL, 'p', "poll"),
+    (Did::ACK, 'a', "ack"),
+    (Did::INST, 'i', "instruction"),
+    (Did::SEM, 'e', "semaphore"),
+    (Did::FETCH, 'f', "fetch"),
+    (Did::READ, 'r', "read"),
+    (Did::WRITE, 'w', "write"),
+    (Did::RETIRE, 'o', "retire"),
+    (Did::STALL, 'x', "stuck"),
+    (Did::FAULT, '!', "fault"),
+];
+
 /// A letter for what one event was.
 fn letter(did: Did) -> char {
-    const LETTERS: [(Did, char); 14] = [
-        (Did::FAULT, '!'),
-        (Did::STALL, 'x'),
-        (Did::BELL, 'd'),
-        (Did::ACK, 'a'),
-        (Did::POLL, 'p'),
-        (Did::TRIGGER, 't'),
-        (Did::STAGE, 's'),
-        (Did::CALL, 'c'),
-        (Did::INST, 'i'),
-        (Did::SEM, 'e'),
-        (Did::WRITE, 'w'),
-        (Did::READ, 'r'),
-        (Did::FETCH, 'f'),
-        (Did::RETIRE, 'o'),
-    ];
-    LETTERS.into_iter().find(|l| did.contains(l.0)).map_or('?', |l| l.1)
+    LETTERS.into_iter().rev().find(|l| did.contains(l.0)).map_or('?', |l| l.1)
 }
 
 /// The colour of what was done: that of the phase it belongs to.

@@ -71,6 +71,18 @@ fn expected(w: &Walked, lanes: &[Lane], (after, last): (u64, u64)) -> (Vec<Cell>
     (cells, signs)
 }
 
+/// The rings that flip a marker in a column.
+fn flipped(w: &Walked, lanes: &[Lane], (after, last): (u64, u64)) -> Vec<usize> {
+    let events = w.events[after as usize..last as usize].iter();
+    let mut all: Vec<usize> = events
+        .filter(|e| e.2.contains(Signs::FLIP))
+        .flat_map(|e| e.0.iter().map(|of| lanes.iter().position(|l| l == of).unwrap()))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// Compares every column as far as it claims to know.
 fn compare(w: &Walked, l: &Lanes, known: u64) -> Result<[usize; 4], TestCaseError> {
     let mut seen = [0; 4];
@@ -84,6 +96,9 @@ fn compare(w: &Walked, l: &Lanes, known: u64) -> Result<[usize; 4], TestCaseErro
             Looked::Each => {
                 prop_assert_eq!(&c.cells, &cells, "column {} of {:?}", k, l.view);
                 prop_assert_eq!(c.signs.difference(Signs::STOP), signs);
+                let mut flips = c.flipped.clone();
+                flips.sort_unstable();
+                prop_assert_eq!(flips, flipped(w, &l.lanes, (after.min(last), last)));
                 prop_assert_eq!(c.events, last - after.min(last));
             }
             Looked::Counted | Looked::Shared => {
