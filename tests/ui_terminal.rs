@@ -66,6 +66,31 @@ fn a_click_on_a_bit_names_its_field_and_the_history_comes_back() {
 }
 
 #[test]
+fn a_picture_is_what_the_terminal_shows() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let mut t = Terminal::open(120, 36);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let lines = |text: &str| text.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
+    let shown = lines(&t.screen());
+    t.keys(&format!(":screenshot {}\r", file("a.txt")));
+    t.wait_for("the screen, 120x36, written to");
+    let taken = lines(&std::fs::read_to_string(file("a.txt")).unwrap());
+    assert_eq!(taken, shown[..taken.len()]);
+    assert_eq!(taken.len(), 36);
+    t.keys(&format!(":screenshot {} 200x60\r", file("a.svg")));
+    t.wait_for("the screen, 200x60, written to");
+    assert!(std::fs::read_to_string(file("a.svg")).unwrap().starts_with("<svg "));
+    // It is still the screen of before, and what is there is kept.
+    assert_eq!(t.screen().lines().count(), shown.len());
+    t.keys(&format!(":screenshot {}\r", file("a.txt")));
+    t.wait_for("is there already");
+    t.keys("q");
+    assert!(t.end().success());
+}
+
+#[test]
 fn the_scrubber_is_dragged_with_the_mouse() {
     let dir = tempfile::tempdir().unwrap();
     let record = dir.path().join("r.dbg");

@@ -72,11 +72,9 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEvent>, String> {
                 let name = end.and_then(|n| named.get(..n)).unwrap_or(named);
                 let known = by_name(name).filter(|_| end.is_some());
                 let clipped: String = name.chars().take(LONGEST_NAME).collect();
-                (
-                    known
-                        .ok_or_else(|| format!("`<{clipped}` is no key; `<` itself is `<Less>`"))?,
-                    name.len() + 2,
-                )
+                let close = end.map_or("", |_| ">");
+                let wrong = || format!("`<{clipped}{close}` is no key; `<` itself is `<Less>`");
+                (known.ok_or_else(wrong)?, name.len() + 2)
             }
         };
         let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };

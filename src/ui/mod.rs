@@ -18,6 +18,7 @@ pub mod keymap;
 pub mod layout;
 pub mod lesson;
 pub mod model;
+pub mod outside;
 pub mod palette;
 pub mod picture;
 pub mod record;

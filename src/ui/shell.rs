@@ -10,6 +10,7 @@ use super::config::Config;
 use super::copy::osc52;
 use super::journal::Journal;
 use super::model::{Model, Title};
+use super::outside;
 use super::record::Recorder;
 use super::seams;
 use super::theme::Theme;
@@ -19,7 +20,6 @@ use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
-use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyCode, KeyModifiers, MouseEventKind,
@@ -335,8 +335,7 @@ impl Shell {
             let leaves = self.run_command(model, command);
             self.keep(model, Recorder::settle);
             for effect in std::mem::take(&mut model.asked) {
-                let file = model.title.file.clone();
-                match carry_out(&mut model.session, &file, &effect) {
+                match outside::of_screen(model, &effect) {
                     Ok(done) => {
                         if let session::Effect::Save { program, .. } = &effect {
                             model.saved.clone_from(&program.edits);

@@ -368,6 +368,11 @@ impl Session {
                 let effect = Effect::Export { form: *form, file: file.clone() };
                 Ok(Outcome { effect: Some(effect), ..Outcome::default() })
             }
+            Command::Screenshot { file, form, size, over } => {
+                let (file, form, size, over) = (file.clone(), *form, *size, *over);
+                let effect = Effect::Screenshot { file, form, size, over };
+                Ok(Outcome { effect: Some(effect), ..Outcome::default() })
+            }
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
