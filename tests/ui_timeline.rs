@@ -414,6 +414,26 @@ fn keys_work_on_the_stops() {
     assert_eq!(m.stop_cursor, 1);
     keys(&mut m, "<Enter>");
     assert_eq!(m.session.position(), 9);
+    // Another click on what is selected goes there, as Enter does; not the first one, which may
+    // only mean the pane.
+    keys(&mut m, "g");
+    m.focus = Pane::Tx;
+    m.prepare();
+    let place = (area.x + 30, area.y + 3);
+    mouse(&mut m, DOWN, place);
+    mouse(&mut m, UP, place);
+    assert_eq!((m.session.position(), m.focus), (0, Pane::Stops));
+    mouse(&mut m, DOWN, place);
+    mouse(&mut m, UP, place);
+    assert_eq!(m.session.position(), 9);
+    // The sign that says whether it is enabled is a switch.
+    let before = enabled(&m);
+    for x in [1, 9] {
+        mouse(&mut m, DOWN, (area.x + x, area.y + 3));
+        mouse(&mut m, UP, (area.x + x, area.y + 3));
+        assert_eq!(enabled(&m)[0], before[0]);
+        assert_eq!(enabled(&m)[1], before[1] == (x == 9), "{x}");
+    }
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub enum Hit {
     Tab(Pane),
     /// A line of the stops, from 0.
     Stop(usize),
+    /// The sign in a line of the stops that says whether it is enabled.
+    Switch(usize),
     /// A line of the budget, from 0.
     Budget(usize),
 }

@@ -706,6 +706,7 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         let rows = view::pane_rows(model, pane, area.width, area.height);
         rows.get(usize::from(y - area.y)).and_then(|r| r.hit_at(usize::from(x - area.x)))
     });
+    let again = model.focus == pane;
     focus(model, pane);
     match hit.flatten() {
         Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
@@ -723,7 +724,17 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
             model.source.cursor = n;
             model.source_to_slot();
         }
+        Some(Hit::Stop(i)) if again && model.stop_cursor == i => {
+            return act(model, Action::GotoSelected);
+        }
         Some(Hit::Stop(i)) => model.stop_cursor = i,
+        Some(Hit::Switch(i)) => {
+            model.stop_cursor = i;
+            return act(model, Action::SwitchStop);
+        }
+        Some(Hit::Budget(i)) if again && model.budget_cursor == i => {
+            return act(model, Action::GotoSelected);
+        }
         Some(Hit::Budget(i)) => model.budget_cursor = i,
         Some(Hit::Tab(_)) | None => {}
     }

@@ -51,7 +51,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let first = (model.stop_cursor + 1).saturating_sub(height.saturating_sub(1).max(1));
     for (k, one) in listed.iter().enumerate().skip(first).take(height) {
         let selected = model.focus == Pane::Stops && k == model.stop_cursor;
-        for row in entry(model, one, width) {
+        for row in entry(model, k, one, width) {
             let row = if selected { row.restyled(|s| t.selected(s)) } else { row };
             all.push((k, row.hits(Hit::Stop(k))));
         }
@@ -64,7 +64,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
-fn entry(model: &Model, one: &Listed<'_>, width: usize) -> Vec<Row> {
+fn entry(model: &Model, k: usize, one: &Listed<'_>, width: usize) -> Vec<Row> {
     let t = model.theme;
     let (on, off) = if t.ascii { ("*", "o") } else { ("●", "○") };
     let stop = match one {
@@ -81,9 +81,11 @@ fn entry(model: &Model, one: &Listed<'_>, width: usize) -> Vec<Row> {
     let style = if stop.enabled { t.text() } else { t.dim() };
     let mut row = Row::new();
     let glyph = if stop.enabled { on } else { off };
-    row.push(format!("{glyph} "), if stop.enabled { t.error() } else { t.dim() });
+    let switch = Some(Hit::Switch(k));
+    row.push_hit(format!("{glyph} "), if stop.enabled { t.error() } else { t.dim() }, switch);
     row.push(format!("{:>3}  ", stop.number), style);
-    row.push(format!("{:<3}  ", if stop.enabled { "on" } else { "off" }), style);
+    row.push_hit(if stop.enabled { "on " } else { "off" }, style, switch);
+    row.push("  ", style);
     row.push(format!("{:<7} ", verb(stop)), if stop.enabled { t.strong() } else { t.dim() });
     row.push(format!("{:>5}  ", stop.hits), style);
     let words = model.session.stop_words(stop).map(|p| format!(" ({p})")).unwrap_or_default();
