@@ -299,6 +299,31 @@ fn a_run_whose_end_is_not_known_says_so_and_is_not_run_for_it() {
 }
 
 #[test]
+fn alone_on_the_screen_the_timeline_has_the_events_below_it() {
+    let mut m = model(wrap64(), "x", (80, 24));
+    m.focus = Pane::Timeline;
+    m.prepare();
+    for event in [120, 9, 300] {
+        let (at, to) = (cell(&m, event), snapped(&m, event));
+        mouse(&mut m, DOWN, at);
+        mouse(&mut m, UP, at);
+        let shown = text(&draw(&m));
+        let line = |n: u64| shown.lines().position(|l| l.trim_start().starts_with(&n.to_string()));
+        let here = shown.lines().position(|l| l.trim_start().starts_with(&format!("▶{to:>3} ")));
+        let here = here.unwrap_or_else(|| panic!("{shown}"));
+        assert_eq!(line(to - 1), Some(here - 1), "{shown}");
+        assert_eq!(line(to + 1), Some(here + 1), "{shown}");
+        // A click on one selects it and is none on the lanes; another goes there.
+        mouse(&mut m, DOWN, (40, here as u16 - 2));
+        mouse(&mut m, UP, (40, here as u16 - 2));
+        assert_eq!((m.session.position(), m.event_cursor), (to, to - 2));
+        mouse(&mut m, DOWN, (40, here as u16 - 2));
+        mouse(&mut m, UP, (40, here as u16 - 2));
+        assert_eq!(m.session.position(), to - 2);
+    }
+}
+
+#[test]
 fn where_rows_are_few_what_acts_is_in_sight() {
     let mut m = model(module("semaphores.bir"), "x", (160, 45));
     keys(&mut m, "Gg");

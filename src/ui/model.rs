@@ -551,7 +551,7 @@ impl Model {
     pub fn after_move(&mut self) {
         self.event_cursor = self.session.position();
         self.check_cursor = 0;
-        let rows = self.derived.areas.rows(Pane::Events).max(3) as u64;
+        let rows = self.event_rows().max(3) as u64;
         self.event_top = self.event_cursor.saturating_sub(rows * 2 / 3).max(1);
         if !self.follow {
             return;
@@ -602,10 +602,10 @@ impl Model {
         self.prepare_source();
         self.prepare_search();
         self.prepare_ring();
+        self.prepare_timeline();
         self.prepare_events();
         self.prepare_marker();
         self.prepare_checks();
-        self.prepare_timeline();
         self.prepare_budget();
         self.stop_rows(0);
     }
@@ -619,12 +619,24 @@ impl Model {
         }
     }
 
+    /// How many events are shown: in their pane, or below the timeline where that is alone.
+    fn event_rows(&self) -> usize {
+        let areas = &self.derived.areas;
+        match areas.pane(Pane::Timeline).map(layout::Areas::inner) {
+            Some(r) if areas.pane(Pane::Events).is_none() => {
+                view::timeline::room_for_events(self, r.width.into(), r.height.into())
+            }
+            _ => areas.rows(Pane::Events),
+        }
+    }
+
     fn prepare_events(&mut self) {
-        let rows = self.derived.areas.rows(Pane::Events).max(1) as u64;
+        let shown = self.event_rows();
+        let rows = shown.max(1) as u64;
         self.event_cursor = self.event_cursor.min(self.session.end().unwrap_or(u64::MAX));
         // Event 0, the start, has no line of its own.
         let cursor = self.event_cursor.max(1);
-        if rows != self.derived.window.1 && self.derived.areas.pane(Pane::Events).is_some() {
+        if rows != self.derived.window.1 && shown > 0 {
             // Another size: what led here stays in sight.
             self.event_top = cursor.saturating_sub(rows * 2 / 3).max(1);
         }
@@ -634,7 +646,7 @@ impl Model {
             self.event_top = cursor + 1 - rows;
         }
         let window = (self.event_top, rows);
-        if self.derived.areas.pane(Pane::Events).is_some() && self.derived.window != window {
+        if shown > 0 && self.derived.window != window {
             // What happens is settled: a window once read stays true.
             self.derived.events = self.session.events(window.0, window.0 + window.1);
             self.derived.window = window;

@@ -8,6 +8,7 @@ use super::layout::{Areas, Pane};
 use super::model::Model;
 use super::seams;
 use super::update::Effect;
+use super::view;
 use crate::engine::session::{Session, View};
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
@@ -83,7 +84,10 @@ impl Model {
     pub fn strip_area(&self) -> Rect {
         let areas = &self.derived.areas;
         let (area, names, right) = match areas.pane(Pane::Timeline).map(Areas::inner) {
-            Some(pane) => (pane, NAMES, 0),
+            Some(pane) => {
+                let height = view::timeline::lane_rows(self, pane.height.into()) as u16;
+                (Rect { height, ..pane }, NAMES, 0)
+            }
             None => (areas.scrubber, NAMES, NAMES),
         };
         let width = area.width.saturating_sub(names + right);

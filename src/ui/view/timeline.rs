@@ -1,5 +1,6 @@
 //! The timeline: a lane for each agent, and the scrubber.
 
+use super::events;
 use crate::diag::Severity;
 use crate::engine::command::Loc;
 use crate::engine::program::QueueId;
@@ -122,7 +123,33 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out.push(d.ruler());
     let left = height.saturating_sub(out.len());
     out.extend(d.legend(width, left));
+    if room_for_events(model, width, height) > 0 {
+        let line = d.glyph('─', '-').to_string();
+        let rest = width.saturating_sub(" events ".len() + 1);
+        out.push(Row::text(format!("{line} events {}", line.repeat(rest)), t.dim()));
+        out.extend(events::rows(model, width));
+    }
     out
+}
+
+/// Rows of the signs, the lanes and the ruler.
+pub fn lane_rows(model: &Model, height: usize) -> usize {
+    let (n, room) = scroll(model, height);
+    (n.min(room) + 2).min(height)
+}
+
+/// Fewest events that are shown below the lanes.
+const LEAST_EVENTS: usize = 3;
+
+/// How many events there is room for below the lanes, where no pane shows them.
+pub fn room_for_events(model: &Model, width: usize, height: usize) -> usize {
+    let (Some(strip), Some(lanes)) = (model.derived.strip, &model.derived.lanes) else { return 0 };
+    if model.derived.areas.pane(Pane::Events).is_some() {
+        return 0;
+    }
+    let left = height.saturating_sub(lane_rows(model, height));
+    let legend = Draw::new(model, strip, lanes).legend(width, left).len();
+    Some(left.saturating_sub(legend + 1)).filter(|n| *n >= LEAST_EVENTS).unwrap_or(0)
 }
 
 /// The line of the scrubber: where the run is, in one row.
