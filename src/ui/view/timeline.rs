@@ -346,8 +346,14 @@ impl<'a> Draw<'a> {
         if c.known <= after {
             return if self.model.session.end().is_some() { ' ' } else { '?' };
         }
-        match c.looked {
-            _ if c.signs.contains(Signs::BATCH) => self.glyph('┴', '+'),
+        match c.signs.contains(Signs::BATCH) {
+            true => self.glyph('┴', '+'),
+            false => self.looked(c.looked),
+        }
+    }
+
+    fn looked(&self, looked: Looked) -> char {
+        match looked {
             Looked::Each => self.glyph('─', '-'),
             Looked::Counted => self.glyph('╌', '='),
             Looked::Shared => '~',
@@ -522,6 +528,16 @@ impl<'a> Draw<'a> {
                 items.extend(here.map(|(_, letter, what)| format!("{letter} {what}")));
             }
             false => items.push("height: share of the column's events".to_owned()),
+        }
+        // What is not looked at event by event is said, where there is any.
+        let tracks =
+            [(Looked::Counted, "counted"), (Looked::Shared, "shared by columns beside it")];
+        let looked = |l| self.lanes.columns.iter().any(|c| c.looked == l);
+        let found = tracks.into_iter().filter(|t| looked(t.0));
+        items.extend(found.map(|(l, what)| format!("{} {what}", self.looked(l))));
+        let unknown = |(k, c): (usize, &Column)| self.track(k as u64, c) == '?';
+        if self.lanes.columns.iter().enumerate().any(unknown) {
+            items.push("? not known".to_owned());
         }
         let names = usize::from(NAMES);
         let mut out: Vec<String> = Vec::new();
