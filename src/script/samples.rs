@@ -434,10 +434,10 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
             option::of((1u16..=MAX_PICTURE_SIDE, 1u16..=MAX_PICTURE_SIDE)),
             any::<bool>(),
         )
-            .prop_map(|(name, end, size, over)| {
+            .prop_filter_map("no picture", |(name, end, size, over)| {
                 let file = format!("{name}.{end}");
-                let form = PictureForm::of(&file).expect("an ending of a picture");
-                Command::Screenshot { file, form, size, over }
+                let form = PictureForm::of(&file)?;
+                Some(Command::Screenshot { file, form, size, over })
             }),
     ];
     let any = prop_oneof![runs(), looks(), changes(), scripts];

@@ -15,7 +15,7 @@ impl Model {
         }
         let program = self.session.program();
         let known = self.derived.budget.as_ref();
-        if !known.is_some_and(|(of, _)| of.as_ptr() == Arc::as_ptr(program)) {
+        if known.is_none_or(|(of, _)| of.as_ptr() != Arc::as_ptr(program)) {
             let budget = program.module.as_ref().map(|run| Arc::new(Budget::of_run(run)));
             self.derived.budget = budget.map(|b| (Arc::downgrade(program), b));
         }

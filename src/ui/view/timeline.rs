@@ -63,7 +63,7 @@ enum Line {
 /// nothing happens in the part that is shown; where that does not do, the sequencers have one.
 fn lines(lanes: &Lanes, rows: usize) -> Vec<Line> {
     let agents = lanes.lanes.iter().filter(|l| !matches!(l, Lane::Ring(..))).count();
-    let both = lanes.lanes.len() + 1 <= rows;
+    let both = lanes.lanes.len() < rows;
     let rings = || {
         let all = lanes.lanes.iter().enumerate().skip(agents);
         all.filter_map(|(k, lane)| match *lane {
