@@ -119,6 +119,14 @@ pub const REPORT_WORK: u64 = 1 << 13;
 pub const SEARCH_LEAF_EVENTS: u64 = 512;
 /// Parts into which it divides a longer one.
 pub const SEARCH_PARTS: u64 = 16;
+/// Events of a part of the run that the lanes of the timeline pane look at one by one.
+pub const LANES_EVENTS: u64 = 1 << 13;
+/// Work that the lanes of a longer part may take, in plain steps.
+pub const LANES_WORK: u64 = 1 << 14;
+/// Questions whether a stop stops at an event, one for each of both, that they ask.
+pub const LANES_STOP_ASKS: u64 = 1 << 18;
+/// Lanes that there may be.
+pub const MAX_LANES: usize = 256;
 /// Descriptors of one direction that one block of transfers may come to.
 pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// Pairs of pieces, one reading what the other writes, that the order of an overlapping

@@ -221,7 +221,9 @@ fn no_test_in_what_was_named_is_an_error() {
 fn a_header_that_cannot_be_understood_is_2_and_told_at_its_place() {
     let f = Folder::new();
     for (head, says, at) in [
-        ("; test: render", "a file test cannot run `render`", "a.dma:1:9"),
+        ("; test: shrink", "a file test cannot run `shrink`", "a.dma:1:9"),
+        ("; test: render --size 0x9", "a size is WxH", "a.dma:1"),
+        ("; test: render --keys <Nix>", "`<Nix>` is no key", "a.dma:1"),
         ("; test: run --nothing", "may not use `--nothing`", "a.dma:1"),
         ("; test: run --stage", "a value is required for '--stage", "a.dma:1"),
         ("; test: run --arch v9", "invalid value 'v9'", "a.dma:1"),
@@ -245,6 +247,10 @@ fn a_test_writes_nothing_and_runs_nothing_and_names_no_other_file() {
         "run --memory-out=stolen",
         "lower --emit image -o stolen",
         "asm --output stolen",
+        "render --output stolen",
+        "render --to svg",
+        "render --script other.dbg",
+        "render -e quit",
         "run -e quit",
         "run --script other.dbg",
         "run -- other.dma",
@@ -261,11 +267,25 @@ fn a_test_writes_nothing_and_runs_nothing_and_names_no_other_file() {
         assert!(!f.path("stolen").exists(), "{args}");
     }
     // Commands that write files are no commands of a test, whether this build knows them or not.
-    for command in ["save stolen", "export events stolen", "screenshot stolen"] {
-        f.write("a.dbg", format!("# test: run\n# program: copy.dma\n{command}\n"));
-        let r = f.test(&["a.dbg"]);
-        assert_ne!(r.status, 0, "{command}");
-        assert!(!f.path("stolen").exists(), "{command}");
+    for command in [
+        "save stolen",
+        "save! stolen",
+        "export events stolen",
+        "screenshot stolen.txt",
+        "screenshot! stolen.svg 9x9",
+        "order explore 99 stolen",
+        "break event 3\ncommands 1 { screenshot stolen.txt }\ncontinue",
+        "break event 3\ncommands 1 { save! stolen }\ncontinue",
+    ] {
+        for kind in
+            ["run", "render --keys cgc", "render --keys :screenshot<Space>stolen.txt<Enter>"]
+        {
+            f.write("a.dbg", format!("# test: {kind}\n# program: copy.dma\n{command}\n"));
+            let r = f.test(&["a.dbg"]);
+            assert_ne!(r.status, 0, "{kind}: {command}: {}", r.out);
+            let kept = ["stolen", "stolen.txt", "stolen.svg"].map(|n| f.path(n).exists());
+            assert_eq!(kept, [false; 3], "{kind}: {command}");
+        }
     }
 }
 

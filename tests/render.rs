@@ -148,3 +148,88 @@ fn a_picture_holds_no_escape_of_a_file_s_own() {
     let text = stdout(&[path.to_str().unwrap(), "--keys", "d"]);
     assert!(text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
 }
+
+/// Runs a script without a screen; its status, output and errors.
+fn run(script: &str, dir: &std::path::Path) -> (i32, String, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+        .current_dir(dir)
+        .args(["run", "--no-init", "copy.dma"])
+        .args(script.lines().flat_map(|l| ["-e", l]))
+        .output()
+        .unwrap();
+    let text = |b: Vec<u8>| String::from_utf8(b).unwrap();
+    (out.status.code().unwrap(), text(out.stdout), text(out.stderr))
+}
+
+#[test]
+fn a_script_takes_a_picture_of_the_screen_that_would_open_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let program = root().join("sample-programs/copy-4k.dma");
+    std::fs::copy(program, dir.path().join("copy.dma")).unwrap();
+    let script = "doorbell\nscreenshot a.txt\nscreenshot a.svg 90x30\nscreenshot \"a b.ansi\" 7x3\n\
+                  screenshot! a.svg 80x24\ngoto 0";
+    let (status, out, err) = run(script, dir.path());
+    assert_eq!((status, &*err), (0, ""), "{out}");
+    assert!(out.contains("the screen, 160x45, written to `a.txt`"), "{out}");
+    assert!(out.contains("the screen, 7x3, written to `a b.ansi`"), "{out}");
+    // It is what `render` draws there.
+    let file = dir.path().join("copy.dma");
+    let drawn = |size: &str, to: &str| {
+        let out = Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+            .current_dir(dir.path())
+            .args(["render", "copy.dma", "-e", "doorbell", "--size", size, "--to", to])
+            .args(["--keys", "<Esc>"])
+            .output()
+            .unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert!(file.exists());
+    let said = |text: &str| {
+        let all: Vec<&str> = text.lines().collect();
+        // What the command answered stands on the last line but one of a screen.
+        [&all[..all.len() - 2], &all[all.len() - 1..]].concat().join("\n")
+    };
+    assert_eq!(said(&read("a.txt")), said(&drawn("160x45", "text")));
+    assert_eq!(read("a.txt").lines().count(), 45);
+    assert!(read("a.svg").starts_with("<svg ") && read("a b.ansi").contains("\u{1b}["));
+    assert_eq!(read("a b.ansi").lines().count(), 3);
+    // What is there is kept, a wrong size or ending is told at its place.
+    let kept = read("a.txt");
+    for (line, code, says) in [
+        ("screenshot a.txt", "S022", "`a.txt` is there already"),
+        ("screenshot no/such/a.txt", "D007", "no/such/a.txt"),
+        ("screenshot b.png", "S003", "says no form of a picture"),
+        ("screenshot b", "S003", "says no form of a picture"),
+        ("screenshot", "S003", "a file's name is missing"),
+        ("screenshot b.txt 9", "S003", "a size is WxH"),
+        ("screenshot b.txt 0x9", "S003", "a size is WxH"),
+        ("screenshot b.txt 9x99999", "S003", "a size is WxH"),
+        ("screenshot b.txt 9x9 9", "S003", "one argument too many"),
+        ("export! events b.txt", "S001", "`export` has no form with `!`"),
+    ] {
+        let (status, out, err) = run(line, dir.path());
+        assert_eq!(status, 2, "{line}: {out}{err}");
+        assert!(err.contains(code) && err.contains(says), "{line}: {err}");
+    }
+    assert_eq!(read("a.txt"), kept);
+    assert!(!dir.path().join("b.txt").exists());
+}
+
+#[test]
+fn keys_may_take_pictures_on_the_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (a, b) = (path("a.txt"), path("b.txt"));
+    let file = "sample-programs/copy-4k.dma";
+    let keys = format!("d:screenshot {a}<Enter>?:<Esc>ss:screenshot {b} 80x24<Enter>");
+    let end = stdout(&[file, "--size", "120x36", "--keys", &keys]);
+    assert!(end.contains("the screen, 80x24, written to"), "{end}");
+    let a = std::fs::read_to_string(a).unwrap();
+    // Neither the line that it was typed on nor an answer stands on it.
+    assert_eq!(a, stdout(&[file, "--size", "120x36", "--keys", "d"]));
+    assert_eq!(std::fs::read_to_string(b).unwrap().lines().count(), 24);
+    // What is refused is said.
+    let again = stdout(&[file, "--keys", &format!(":screenshot {}<Enter>", path("a.txt"))]);
+    assert!(again.contains("is there already"), "{again}");
+}

@@ -656,7 +656,7 @@ fn what_is_selected_is_copied_in_four_forms() {
     const JSON: (KeyCode, KeyModifiers) = (KeyCode::Char('y'), KeyModifiers::CONTROL);
     const SCRIPT: (KeyCode, KeyModifiers) = (KeyCode::Char('s'), KeyModifiers::CONTROL);
     let mut m = model(wrap64(), "x", (160, 45));
-    keys(&mut m, "d");
+    keys(&mut m, "db");
     for pane in Pane::ALL {
         m.focus = pane;
         m.prepare();

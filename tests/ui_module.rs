@@ -220,11 +220,12 @@ fn a_click_on_a_line_selects_its_instruction() {
 /// The trigger and the block that it fires are marked with the engine's name.
 #[test]
 fn the_line_of_a_sequencer_has_its_name_and_so_has_the_block_that_it_fires() {
-    let mut m = at((200, 60), &("", ">>>>>", "loop.bir"));
+    let mut m = at((200, 72), &("", ">>>>>", "loop.bir"));
     for n in 0..4 {
         keys(&mut m, "d");
         let shown = text(&draw(&m));
-        let marked: Vec<&str> = shown.lines().filter(|l| l.contains("▶SP ")).collect();
+        let marked: Vec<&str> =
+            shown.lines().filter(|l| l.contains("▶SP ") && l.contains('%')).collect();
         assert_eq!(marked.len(), 2, "{shown}");
         assert!(marked[0].contains("%I-1 = DMATrigger"), "{}", marked[0]);
         assert!(marked[1].contains(&format!("%dma_block_{n} = DMABlock")), "{}", marked[1]);
@@ -289,7 +290,7 @@ fn a_module_is_stepped_to_its_end_and_back() {
 fn tab_goes_through_the_panes_of_a_module() {
     let mut m = at((80, 24), &("", "", "copy.bir"));
     let mut seen = vec![m.focus];
-    for _ in 0..7 {
+    for _ in 0..10 {
         keys(&mut m, "<Tab>");
         seen.push(m.focus);
     }
@@ -301,6 +302,9 @@ fn tab_goes_through_the_panes_of_a_module() {
         Pane::Events,
         Pane::Memory,
         Pane::Checks,
+        Pane::Timeline,
+        Pane::Budget,
+        Pane::Stops,
         Pane::Source,
     ];
     assert_eq!(seen, all);

@@ -79,6 +79,12 @@ const TYPED: &[&str] = &[
     "commands 1 { print event }",
     "display event",
     "display tx[1].length",
+    "undisplay 1",
+    "tbreak event 40",
+    "break event 21",
+    "screenshot ./never.txt",
+    "screenshot! ./never.svg 300x70",
+    "screenshot never.png",
     "delete",
     "disable 1",
     "enable",
@@ -256,7 +262,14 @@ fn case((which, acts): (usize, Vec<Act>)) -> Result<(), TestCaseError> {
             sound(&m)?;
         }
     }
-    let lines = m.take_journal();
+    // A drag along the timeline is a command once it ends.
+    update_all(&mut m, at(Kind::Up(MouseButton::Left), (0, 0)));
+    // Pictures are asked for and not drawn here, nor where this is done again.
+    let mut lines = m.take_journal();
+    let pictures = |l: &String| l.starts_with("screenshot");
+    let (written, asked) = (lines.iter().filter(|l| pictures(l)).count(), m.asked.len());
+    prop_assert_eq!(written, asked, "{:#?}", lines);
+    lines.retain(|l| !pictures(l));
     let s = replayed(program(), &lines);
     *BEGAN.lock().unwrap() = None;
     same(&m, &s, &lines);

@@ -66,6 +66,64 @@ fn a_click_on_a_bit_names_its_field_and_the_history_comes_back() {
 }
 
 #[test]
+fn a_picture_is_what_the_terminal_shows() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let mut t = Terminal::open(120, 36);
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let lines = |text: &str| text.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
+    let shown = lines(&t.screen());
+    t.keys(&format!(":screenshot {}\r", file("a.txt")));
+    t.wait_for("the screen, 120x36, written to");
+    let taken = lines(&std::fs::read_to_string(file("a.txt")).unwrap());
+    assert_eq!(taken, shown[..taken.len()]);
+    assert_eq!(taken.len(), 36);
+    t.keys(&format!(":screenshot {} 200x60\r", file("a.svg")));
+    t.wait_for("the screen, 200x60, written to");
+    assert!(std::fs::read_to_string(file("a.svg")).unwrap().starts_with("<svg "));
+    // It is still the screen of before, and what is there is kept.
+    assert_eq!(t.screen().lines().count(), shown.len());
+    t.keys(&format!(":screenshot {}\r", file("a.txt")));
+    t.wait_for("is there already");
+    t.keys("q");
+    assert!(t.end().success());
+}
+
+#[test]
+fn the_scrubber_is_dragged_with_the_mouse() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = dir.path().join("r.dbg");
+    let args = ["sample-programs/wrap.dma", "--no-init", "--record", record.to_str().unwrap()];
+    let mut t = Terminal::start(160, 45, &[], &args);
+    t.wait_for("event 0 of ");
+    t.wait_for("bell ↑flag");
+    let row = t.screen().lines().position(|l| l.contains("bell ↑flag")).unwrap() + 1;
+    // Pressed, dragged over many cells at once, let go.
+    t.keys(&format!("\x1b[<0;60;{row}M"));
+    t.wait("a click", || t.position() > 0);
+    let clicked = t.position();
+    let moves: String = (61..=120).map(|x| format!("\x1b[<32;{x};{row}M")).collect();
+    t.keys(&moves);
+    t.wait("a drag", || t.position() > clicked * 2);
+    t.keys(&format!("\x1b[<32;30;{row}M"));
+    t.wait("a drag back", || t.position() < clicked);
+    let here = t.position();
+    assert!(!std::fs::read_to_string(&record).unwrap().contains("goto"));
+    t.keys(&format!("\x1b[<0;30;{row}m"));
+    let read = || std::fs::read_to_string(&record).unwrap();
+    t.wait("the record", || read().ends_with(&format!("\ngoto {here}\n")));
+    assert_eq!(read().matches("goto").count(), 1);
+    assert_eq!(t.position(), here);
+    // A tab is clicked.
+    let bar = t.screen().lines().position(|l| l.contains("[timeline]")).unwrap() + 1;
+    t.keys(&format!("\x1b[<0;17;{bar}M\x1b[<0;17;{bar}m"));
+    t.wait_for("[budget]");
+    t.keys("q");
+    assert!(t.end().success());
+}
+
+#[test]
 fn no_colour_is_sent_where_none_is_wanted() {
     let mut t = Terminal::open_with(120, 36, &[("NO_COLOR", "1")]);
     t.keys("d");

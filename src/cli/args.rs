@@ -5,7 +5,7 @@
 use super::given::Commands;
 use crate::diag::Diagnostic;
 use crate::diag::policy::{self, Policy, Verdict};
-use crate::engine::command::ExportForm;
+use crate::engine::command::{ExportForm, picture_size};
 use crate::engine::lower::OPTIONS;
 use crate::engine::module_run::DEFAULT_RING_SLOTS;
 use crate::engine::order::Readings;
@@ -709,9 +709,8 @@ fn keys(text: &str) -> Result<Keys, String> {
 
 /// A size of the screen.
 fn size(text: &str) -> Result<(u16, u16), String> {
-    let part = |t: &str| t.parse().ok().filter(|n| (1..=MAX_PICTURE_SIDE).contains(n));
-    let both = text.split_once('x').and_then(|(w, h)| Some((part(w)?, part(h)?)));
-    both.ok_or_else(|| format!("a size is WxH, such as 160x45, at most {MAX_PICTURE_SIDE} each"))
+    picture_size(text)
+        .ok_or_else(|| format!("a size is WxH, such as 160x45, at most {MAX_PICTURE_SIDE} each"))
 }
 
 /// `provenance`.

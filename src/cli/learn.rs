@@ -189,8 +189,9 @@ impl Target for Pupil {
             let lines = self.play.command(command, &mut self.session)?;
             reply = Reply { lines, ..Reply::default() };
         } else {
-            let file = &self.play.lesson().file;
-            reply = WithTexts { session: &mut self.session, file, writes: true }.run(command)?;
+            let title = Title { file: self.play.lesson().file.clone(), ..Title::default() };
+            let mut target = WithTexts { session: &mut self.session, title: &title, writes: true };
+            reply = target.run(command)?;
             if reply.quit {
                 return Ok(reply);
             }

@@ -201,9 +201,9 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
     let (init, given) = lines.split_at(scripts.init.min(lines.len()));
-    opening.refused = run_first(&mut session, &title.file, init, None)?;
+    opening.refused = run_first(&mut session, &title, init, None)?;
     if opening.refused.is_none() {
-        opening.refused = run_first(&mut session, &title.file, given, opening.record.as_mut())?;
+        opening.refused = run_first(&mut session, &title, given, opening.record.as_mut())?;
     }
     title.notes.extend(opening.refused.clone());
     let mut options = Options::new(config);
@@ -223,14 +223,14 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 /// Runs lines before the screen is shown, and records them; what ended them, if anything did.
 fn run_first(
     session: &mut Session,
-    file: &str,
+    title: &Title,
     lines: &[Line],
     mut record: Option<&mut Recorder>,
 ) -> Result<Option<Diagnostic>, Failure> {
     for line in lines {
         let one = std::slice::from_ref(line);
         if let End::Failed(d) | End::Wrong(d) =
-            runner::run(&mut WithTexts { session, file, writes: true }, one, &mut |_| {})
+            runner::run(&mut WithTexts { session, title, writes: true }, one, &mut |_| {})
         {
             return Ok(Some(*d));
         }

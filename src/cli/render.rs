@@ -4,14 +4,15 @@
 use super::args::RenderArgs;
 use super::out::{Failure, Out, Status};
 use super::scripts::Scripts;
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, nearest};
-use crate::load::save::carry_out;
-use crate::script::runner::{self, End, Reply, Target};
-use crate::ui::Model;
+use crate::engine::session::Effect;
+use crate::script::runner::{self, End, Line, Reply, Target};
 use crate::ui::picture::{self, Form};
 use crate::ui::theme::{Palette, Theme};
 use crate::ui::update::{Message, update_all};
+use crate::ui::{Model, outside};
+use crossterm::event::KeyEvent;
 use std::ops::ControlFlow;
 
 /// Runs `render`.
@@ -23,14 +24,54 @@ pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let form = form(args).map_err(Report::from)?;
     let scripts = Scripts::read(true, &args.commands);
     let lines = scripts.lines?;
-    let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
-    title.policy = scripts.policy.over(&title.policy);
-    let mut screen = Screen(Model::new(session, title, theme, args.size));
-    let end = runner::run(&mut screen, &lines, &mut |_| {});
-    let mut model = screen.0;
-    for key in args.keys.iter().flat_map(|k| &k.0) {
-        update_all(&mut model, Message::Key(*key));
+    let (model, status) = drawn(args, (&lines, &scripts.policy), theme, None, out)?;
+    let picture = picture::of(&model, form);
+    super::convert::emit(picture.as_bytes(), args.output.as_deref(), out)?;
+    Ok(status)
+}
+
+/// The picture of a file test: text, after these lines and the keys of the options. Nothing is
+/// written, and all of it may pass `events` events.
+///
+/// # Errors
+/// As [`run`].
+pub fn of_test(
+    args: &RenderArgs,
+    (lines, policy): (&[Line], &Policy),
+    events: u64,
+    out: &mut Out<'_>,
+) -> Result<Status, Failure> {
+    let theme = theme(args).map_err(Report::from)?;
+    let (model, status) = drawn(args, (lines, policy), theme, Some(events), out)?;
+    for line in picture::of(&model, Form::Text).lines() {
+        out.line(line)?;
     }
+    Ok(status)
+}
+
+/// The screen after the lines and the keys. In a test it may pass so many events, and writes
+/// nothing.
+fn drawn(
+    args: &RenderArgs,
+    (lines, policy): (&[Line], &Policy),
+    theme: Theme,
+    events: Option<u64>,
+    out: &mut Out<'_>,
+) -> Result<(Model, Status), Failure> {
+    let (mut session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
+    title.policy = policy.over(&title.policy);
+    let keys: Vec<_> = args.keys.iter().flat_map(|k| &k.0).collect();
+    if let Some(events) = events {
+        // Each command has its part of them.
+        session = session.bounded(events / (lines.len() + keys.len() + 1) as u64);
+    }
+    let model = Model::new(session, title, theme, args.size);
+    let mut screen = Screen { model, writes: events.is_none() };
+    let end = runner::run(&mut screen, lines, &mut |_| {});
+    for key in keys {
+        screen.press(*key)?;
+    }
+    let model = screen.model;
     let status = match end {
         End::Done => Status::Fine,
         End::Failed(d) => {
@@ -39,27 +80,54 @@ pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         }
         End::Wrong(d) => return Err(Report::from(*d).into()),
     };
-    let picture = picture::of(&model, form);
-    super::convert::emit(picture.as_bytes(), args.output.as_deref(), out)?;
-    Ok(status)
+    Ok((model, status))
 }
 
 /// A model whose commands come from a script: each does what it would do on the screen.
-struct Screen(Model);
+struct Screen {
+    model: Model,
+    /// Whether files may be written.
+    writes: bool,
+}
+
+impl Screen {
+    /// Presses a key; what is refused stands on the screen.
+    fn press(&mut self, key: KeyEvent) -> Result<(), Report> {
+        update_all(&mut self.model, Message::Key(key));
+        for effect in self.asked()? {
+            match outside::of_screen(&mut self.model, &effect) {
+                Ok(done) => self.model.say(done, None),
+                Err(d) => self.model.refuse(d),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked of the world outside, where that may be done.
+    fn asked(&mut self) -> Result<Vec<Effect>, Diagnostic> {
+        let asked = std::mem::take(&mut self.model.asked);
+        match asked.first().filter(|_| !self.writes) {
+            Some(effect) => {
+                let text = format!("`{}`: a file test writes nothing", effect.file());
+                Err(Diagnostic::new("S033", text))
+            }
+            None => Ok(asked),
+        }
+    }
+}
 
 impl Target for Screen {
     fn run(&mut self, command: &Command) -> Result<Reply, Diagnostic> {
-        let quit = self.0.run(command, &mut |_, _| ControlFlow::Continue(()))?;
-        for effect in std::mem::take(&mut self.0.asked) {
-            let file = self.0.title.file.clone();
-            carry_out(&mut self.0.session, &file, &effect)?;
+        let quit = self.model.run(command, &mut |_, _| ControlFlow::Continue(()))?;
+        for effect in self.asked()? {
+            outside::of_screen(&mut self.model, &effect)?;
         }
         // What the commands of stops do has been done on the screen.
         Ok(Reply { quit, ..Reply::default() })
     }
 
     fn event(&self) -> Option<u64> {
-        Some(self.0.session.position())
+        Some(self.model.session.position())
     }
 }
 

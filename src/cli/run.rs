@@ -16,6 +16,7 @@ use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
 use crate::script::runner::{self, End, Line, Reply, Target};
+use crate::ui::model::Title;
 use serde_json::json;
 
 /// Events that are read from the session at a time.
@@ -88,8 +89,9 @@ pub fn run_lines(
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let mut target =
-        Bounded { session: &mut session, file: &loaded.name, left: args.rings.max_events };
+    let title =
+        Title { file: loaded.name.clone(), notes: report.items.clone(), policy: policy.clone() };
+    let mut target = Bounded { session: &mut session, title: &title, left: args.rings.max_events };
     let end = runner::run(&mut target, lines, &mut |line| {
         if json {
             said.push(line.to_owned());
@@ -225,7 +227,7 @@ fn events(session: &mut Session, out: &mut Out<'_>) -> Result<(), Failure> {
 /// A session whose commands may pass so many events in all, where there is a bound.
 struct Bounded<'a> {
     session: &'a mut Session,
-    file: &'a str,
+    title: &'a Title,
     left: Option<u64>,
 }
 
@@ -234,7 +236,7 @@ impl Target for Bounded<'_> {
         let from = self.session.position();
         // Only what a file test does is bounded in all, and it writes nothing.
         let writes = self.left.is_none();
-        let reply = WithTexts { session: self.session, file: self.file, writes }.run(command)?;
+        let reply = WithTexts { session: self.session, title: self.title, writes }.run(command)?;
         let Some(left) = &mut self.left else { return Ok(reply) };
         match left.checked_sub(self.session.position().abs_diff(from)) {
             Some(rest) => *left = rest,
@@ -267,7 +269,8 @@ mod tests {
         let text = include_str!("../../sample-programs/copy-4k.dma");
         let program = crate::load::asm::assemble(text).unwrap().program;
         let mut session = Session::new(std::sync::Arc::new(program)).bounded(40);
-        let mut target = Bounded { session: &mut session, file: "x", left: Some(left) };
+        let title = Title::default();
+        let mut target = Bounded { session: &mut session, title: &title, left: Some(left) };
         for c in commands {
             target.run(&parse_command(c).unwrap().unwrap())?;
         }

@@ -131,7 +131,7 @@ fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Err(Report::from(d.in_file(sample.name)).into());
     };
     let mut session = Session::new(program);
-    let refused = run_first(&mut session, sample.name, &lines, None)?;
+    let refused = run_first(&mut session, &title, &lines, None)?;
     title.notes.extend(refused.clone());
     let mut options = Options::new(config);
     match args.color {

@@ -5,17 +5,17 @@ use crate::check::live::with_checks;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
 use crate::engine::session::Session;
-use crate::load::save::carry_out;
 use crate::script::runner::{Reply, Target};
-use crate::ui::seams;
+use crate::ui::model::Title;
+use crate::ui::{outside, seams};
 
 /// Answers `list`, `pass diff` and `info checks` too, whose text the session does not have, and
 /// writes what `save`, `export` and `order explore` ask for.
 pub(super) struct WithTexts<'a> {
     /// The session.
     pub session: &'a mut Session,
-    /// Name of the input.
-    pub file: &'a str,
+    /// What the input is called, and what was found in it.
+    pub title: &'a Title,
     /// Whether files may be written.
     pub writes: bool,
 }
@@ -29,7 +29,7 @@ impl Target for WithTexts<'_> {
                 let text = format!("`{}`: a file test writes nothing", effect.file());
                 return Err(Diagnostic::new("S033", text));
             }
-            reply.lines.push(carry_out(self.session, self.file, effect)?);
+            reply.lines.push(outside::of_session(self.session, self.title, effect)?);
             return Ok(reply);
         }
         match seams::answer(self.session, command) {
@@ -67,7 +67,8 @@ mod tests {
         let mut session = Session::new(Arc::new(p));
         let mut ask = |line: &str| {
             let command = parse_command(line).unwrap().unwrap();
-            WithTexts { session: &mut session, file: "copy.bir", writes: true }
+            let title = Title { file: "copy.bir".to_owned(), ..Title::default() };
+            WithTexts { session: &mut session, title: &title, writes: true }
                 .run(&command)
                 .map(|r| r.lines.join("\n"))
         };

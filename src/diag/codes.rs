@@ -1653,9 +1653,9 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("S022", Error),
         "cannot be saved",
-        "The program cannot be written to this file.",
+        "The program, or the picture, cannot be written to this file.",
         "A file of that name is there, a module whose run was edited, or a program that the form cannot hold.",
-        "`save! FILE` writes over a file; see the message for the rest.",
+        "`save! FILE` and `screenshot! FILE` write over a file; see the message for the rest.",
     ),
     code(
         ("S023", Error),

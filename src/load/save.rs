@@ -50,6 +50,10 @@ pub fn carry_out(
             Ok(format!("written to {file}"))
         }
         Effect::Export { form, file } => export::perform(session, input, *form, file),
+        // Whoever has a screen draws it (`ui::outside`).
+        Effect::Screenshot { file, .. } => {
+            Err(Diagnostic::new("S022", format!("`{file}`: there is no screen to draw here")))
+        }
     }
 }
 

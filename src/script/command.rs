@@ -9,9 +9,10 @@ use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, InjectAt,
     Loc, NameError, Pass, SaveFormat, Switch, Unit, Who, find, nearest,
 };
+use crate::engine::command::{PictureForm, picture_size};
 use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
-use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES};
+use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES, MAX_PICTURE_SIDE};
 use crate::udma::cause::{CAUSES, by_name};
 use crate::udma::{Dir, reg};
 
@@ -70,6 +71,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("echo", echo),
     ("source", |a| Ok(Command::Source(a.file()?))),
     ("export", export),
+    ("screenshot", screenshot),
     ("answer", answer),
     ("hint", |_| Ok(Command::Hint)),
     ("skip", |_| Ok(Command::Skip)),
@@ -101,10 +103,10 @@ fn parse(text: &str) -> Result<Option<Command>, Vec<Fault>> {
     // A form may follow its verb at once: `x/8wx`.
     let end = start.find(|c: char| c.is_ascii_whitespace() || c == '/').unwrap_or(start.len());
     let (verb, rest) = start.split_at_checked(end).unwrap_or((start, ""));
-    // One verb has a stronger form: `save!`.
+    // Verbs that write a file of their own have a stronger form: `save!`.
     let (name, bang) = verb.strip_suffix('!').map_or((verb, false), |name| (name, true));
     let spec = named(name, start).map_err(|f| vec![f])?;
-    if bang && spec.name != "save" {
+    if bang && !matches!(spec.name, "save" | "screenshot") {
         let text = format!("`{}` has no form with `!`", spec.name);
         return Err(vec![Fault::new("S001", start, text).wide(verb.len())]);
     }
@@ -573,6 +575,26 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
 fn export(a: &mut Args<'_>) -> Result<Command, Fault> {
     let form = ExportForm::ALL[a.choose("a form", &ExportForm::ALL.map(ExportForm::name))?];
     Ok(Command::Export { form, file: a.file()? })
+}
+
+/// A file whose end says the form, and a size.
+fn screenshot(a: &mut Args<'_>) -> Result<Command, Fault> {
+    let place = a.wrong("");
+    let file = a.file()?;
+    let Some(form) = PictureForm::of(&file) else {
+        let text = "the end of the name says no form of a picture: .svg, .ansi or .txt";
+        return Err(place.says(text));
+    };
+    let size = match a.at_end() {
+        true => None,
+        false => {
+            let text = format!("a size is WxH, such as 160x45, at most {MAX_PICTURE_SIDE} each");
+            let wrong = a.wrong(text);
+            let word = a.word().unwrap_or_default();
+            Some(picture_size(word).ok_or(wrong)?)
+        }
+    };
+    Ok(Command::Screenshot { file, form, size, over: a.bang })
 }
 
 /// The rest of the line as it stands: what it means is the lesson's to say.

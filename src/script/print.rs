@@ -125,6 +125,11 @@ pub fn print(command: &Command) -> String {
         Command::Export { form, file } => {
             format!("export {} {}", form.name(), bare_or_quoted(file, false))
         }
+        Command::Screenshot { file, size, over, .. } => {
+            let bang = if *over { "!" } else { "" };
+            let size = size.map(|(w, h)| format!(" {w}x{h}")).unwrap_or_default();
+            format!("screenshot{bang} {}{size}", bare_or_quoted(file, false))
+        }
         Command::Source(file) => format!("source {}", bare_or_quoted(file, false)),
         Command::Answer(text) => format!("answer {text}"),
         Command::Hint => "hint".to_owned(),

@@ -2,6 +2,7 @@
 //! line can mean, and nothing that none can.
 
 use super::expr::{queue_names, slot_names};
+use crate::engine::command::PictureForm;
 use crate::engine::command::{
     Access, Attached, Block, BlockLine, Bytes, COMMANDS, Catch, Command, ExamineFormat, Expect,
     Explain, ExportForm, Form, Goto, Info, InjectAt, Loc, Numbers, Order, Pass, SaveFormat,
@@ -12,6 +13,7 @@ use crate::engine::order::{DmbReading, SowReading};
 use crate::engine::program::QueueId;
 use crate::engine::ring::Agent;
 use crate::engine::schedule::{BarrierBit, BarrierEdit, CpuAct, EngineAct, Hold, Moment};
+use crate::limits::MAX_PICTURE_SIDE;
 use crate::udma::cause::{CAUSES, Cause};
 use crate::udma::{Dir, field::FIELDS};
 use proptest::collection::vec;
@@ -426,6 +428,17 @@ pub(super) fn command() -> impl Strategy<Value = Command> {
             any::<String>().prop_filter("empty", |f| !f.is_empty()),
         )
             .prop_map(|(form, file)| Command::Export { form, file }),
+        (
+            any::<String>(),
+            prop::sample::select(vec!["svg", "ans", "ansi", "txt", "text"]),
+            option::of((1u16..=MAX_PICTURE_SIDE, 1u16..=MAX_PICTURE_SIDE)),
+            any::<bool>(),
+        )
+            .prop_filter_map("no picture", |(name, end, size, over)| {
+                let file = format!("{name}.{end}");
+                let form = PictureForm::of(&file)?;
+                Some(Command::Screenshot { file, form, size, over })
+            }),
     ];
     let any = prop_oneof![runs(), looks(), changes(), scripts];
     let source = |c: &Command| !matches!(c, Command::Source(_));

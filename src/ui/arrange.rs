@@ -23,11 +23,13 @@ pub enum Edge {
     Memory,
     /// Over the checks: their height.
     Checks,
+    /// Over the timeline and what shares its place: its height.
+    Bottom,
 }
 
 impl Edge {
     /// All of them.
-    pub const ALL: [Edge; 8] = [
+    pub const ALL: [Edge; 9] = [
         Edge::Side,
         Edge::Inspector,
         Edge::Rings,
@@ -36,6 +38,7 @@ impl Edge {
         Edge::Marker,
         Edge::Memory,
         Edge::Checks,
+        Edge::Bottom,
     ];
 
     /// Its name.
@@ -49,6 +52,7 @@ impl Edge {
             Edge::Marker => "marker",
             Edge::Memory => "memory",
             Edge::Checks => "checks",
+            Edge::Bottom => "bottom",
         }
     }
 }
@@ -72,21 +76,36 @@ pub struct Border {
 const FARTHEST: i16 = 400;
 
 /// What the user has arranged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrangement {
     /// The pane with the focus has the screen to itself.
     pub zoom: bool,
+    /// Which of [`Pane::TABS`] is shown where they share a place and none has the focus.
+    pub tab: Pane,
     moved: [i16; Edge::ALL.len()],
+}
+
+impl Default for Arrangement {
+    fn default() -> Arrangement {
+        Arrangement::of([0; 9])
+    }
 }
 
 /// Arrangements by the key that takes them.
 pub const PRESETS: [(&str, Arrangement); 3] = [
-    ("as it comes", Arrangement { zoom: false, moved: [0; 8] }),
-    ("much text", Arrangement { zoom: false, moved: [0, -4, 0, 24, -8, 0, 0, 0] }),
-    ("much on the right", Arrangement { zoom: false, moved: [18, 0, 0, -10, 0, 0, 6, 2] }),
+    ("as it comes", Arrangement::of([0; 9])),
+    ("much text", Arrangement::of([0, -4, 0, 24, -8, 0, 0, 0, -2])),
+    ("much on the right", Arrangement::of([18, 0, 0, -10, 0, 0, 6, 2, 0])),
 ];
 
+/// What a line that names the shown tab begins with.
+const TAB: &str = "tab";
+
 impl Arrangement {
+    const fn of(moved: [i16; Edge::ALL.len()]) -> Arrangement {
+        Arrangement { zoom: false, tab: Pane::Timeline, moved }
+    }
+
     /// How far a border was moved.
     pub fn moved(&self, edge: Edge) -> i16 {
         self.moved[edge as usize]
@@ -112,7 +131,9 @@ impl Arrangement {
     /// As lines of names and numbers.
     pub fn to_text(&self) -> String {
         let moved = Edge::ALL.into_iter().filter(|e| self.moved(*e) != 0);
-        moved.map(|e| format!("{} {}\n", e.name(), self.moved(e))).collect()
+        let moved = moved.map(|e| format!("{} {}\n", e.name(), self.moved(e)));
+        let other = self.tab != Arrangement::default().tab;
+        moved.chain(other.then(|| format!("{TAB} {}\n", self.tab.name()))).collect()
     }
 
     /// From such lines; what is none is passed over.
@@ -120,6 +141,10 @@ impl Arrangement {
         let mut out = Arrangement::default();
         for line in text.lines().take(64) {
             let Some((name, by)) = line.split_once(' ') else { continue };
+            let tab = Pane::TABS.into_iter().find(|p| p.name() == by.trim());
+            if let (TAB, Some(tab)) = (name, tab) {
+                out.tab = tab;
+            }
             let edge = Edge::ALL.into_iter().find(|e| e.name() == name);
             if let (Some(edge), Ok(by)) = (edge, by.trim().parse()) {
                 out.set(edge, by);
@@ -142,6 +167,8 @@ pub fn edges(pane: Pane, module: bool) -> [(Edge, i16); 2] {
         Pane::Memory => [(Edge::Side, 1), (Edge::Memory, 1)],
         Pane::Checks => [(Edge::Side, 1), (Edge::Checks, 1)],
         Pane::Source => [(Edge::Source, 1), (Edge::Text, -1)],
+        // They are as wide as the screen.
+        Pane::Timeline | Pane::Budget | Pane::Stops => [(Edge::Bottom, 0), (Edge::Bottom, 1)],
     }
 }
 
@@ -154,6 +181,7 @@ mod tests {
         let mut a = Arrangement::default();
         a.set(Edge::Side, 7);
         a.set(Edge::Checks, -3);
+        a.tab = Pane::Stops;
         assert_eq!(Arrangement::from_text(&a.to_text()), a);
         for text in ["side x", "nothing 5", "side 99999999", "", "\u{0}", "side  -4 "] {
             let _ = Arrangement::from_text(text);

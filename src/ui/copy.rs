@@ -3,6 +3,7 @@
 
 use super::layout::Pane;
 use super::model::Model;
+use super::stops::Listed;
 use crate::diag::render;
 use crate::engine::ring::json::event_json;
 use crate::engine::session::describe_event;
@@ -41,11 +42,47 @@ impl Model {
     pub fn copied(&mut self, form: CopyForm) -> Option<String> {
         match self.focus {
             Pane::Tx | Pane::Rx | Pane::Inspector => self.copied_slot(form),
-            Pane::Events => self.copied_event(form),
+            Pane::Events => self.copied_event(form, self.event_cursor),
+            Pane::Timeline => self.copied_event(form, self.session.position()),
+            Pane::Budget => self.copied_share(form),
+            Pane::Stops => self.copied_stop(form),
             Pane::Memory => self.copied_memory(form),
             Pane::Marker => self.copied_marker(form),
             Pane::Checks => self.copied_finding(form),
             Pane::Source => self.copied_line(form),
+        }
+    }
+
+    fn copied_share(&self, form: CopyForm) -> Option<String> {
+        let share = self.derived.shares.get(self.budget_cursor)?;
+        let name = self.share_name(share);
+        match form {
+            CopyForm::Text => {
+                Some(format!("{name}: {} of {}, {}", share.used, share.all, share.words))
+            }
+            CopyForm::Json => {
+                let all = serde_json::json!({ "what": name, "used": share.used, "of": share.all,
+                    "words": share.words });
+                Some(all.to_string())
+            }
+            CopyForm::Script => Some(match share.queue() {
+                Some(id) => format!("info queue {id}"),
+                None => "info budget".to_owned(),
+            }),
+            CopyForm::Hex => None,
+        }
+    }
+
+    fn copied_stop(&self, form: CopyForm) -> Option<String> {
+        let listed = self.listed_stops();
+        let (text, command) = match listed.get(self.stop_cursor)? {
+            Listed::Stop(s) => (format!("{}: {}", s.title(), s.text()), s.command()),
+            Listed::Display(d) => (d.value.clone(), d.command.clone()),
+        };
+        match form {
+            CopyForm::Text => Some(text),
+            CopyForm::Script => Some(crate::script::print(&command)),
+            CopyForm::Hex | CopyForm::Json => None,
         }
     }
 
@@ -74,8 +111,7 @@ impl Model {
         Some(out)
     }
 
-    fn copied_event(&mut self, form: CopyForm) -> Option<String> {
-        let n = self.event_cursor;
+    fn copied_event(&mut self, form: CopyForm, n: u64) -> Option<String> {
         let e = self.session.events(n, n + 1).into_iter().next().filter(|_| n > 0)?;
         Some(match form {
             CopyForm::Text => {

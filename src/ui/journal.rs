@@ -8,7 +8,7 @@
 use super::model::Model;
 use crate::diag::Diagnostic;
 use crate::engine::command::Command;
-use crate::engine::program::QueueId;
+use crate::engine::program::{Program, QueueId};
 use crate::engine::session::{Progress, Session};
 use crate::script;
 use std::ops::ControlFlow;
@@ -62,6 +62,10 @@ fn names_the_end(text: &str) -> bool {
 impl Model {
     /// The lines that the journal will have of a command that is about to be carried out.
     pub fn foreseen(&self, command: &Command) -> Vec<String> {
+        // A drag is recorded at its end, as one command.
+        if self.scrub.is_dragged() {
+            return Vec::new();
+        }
         self.journal.as_ref().map_or_else(Vec::new, |j| j.lines_for(&self.session, command))
     }
 
@@ -89,23 +93,43 @@ impl Model {
             cancelled |= go_on.is_break();
             go_on
         });
-        let (here, end) = (self.session.position(), self.session.end());
-        let Some(journal) = self.journal.as_mut().filter(|_| result.is_ok()) else { return result };
+        if self.scrub.is_dragged() {
+            return result;
+        }
+        let here = self.session.position();
+        if self.journal.is_none() || result.is_err() {
+            return result;
+        }
         if cancelled {
             // It stays where it got to, which no condition says.
             lines.pop();
             lines.extend((here != from).then(|| format!("goto {here}")));
         }
+        self.enter(lines, from, &program);
+        result
+    }
+
+    /// Writes a command into the journal that was carried out from another state.
+    pub(super) fn note(&mut self, before: &Session, command: &Command) {
+        if let Some(journal) = &self.journal {
+            let lines = journal.lines_for(before, command);
+            self.enter(lines, before.position(), before.program());
+        }
+    }
+
+    /// Writes the lines of what was carried out at an event of a program.
+    fn enter(&mut self, mut lines: Vec<String>, from: u64, program: &Arc<Program>) {
+        let (here, end) = (self.session.position(), self.session.end());
+        let Some(journal) = self.journal.as_mut() else { return };
         if !lines.is_empty() {
             journal.selected = self.settled;
             // An edit makes another run, whose end a script finds only by going there.
-            let same = Arc::ptr_eq(&program, self.session.program());
+            let same = Arc::ptr_eq(program, self.session.program());
             let reached = here != from && end == Some(here);
             let found = reached || lines.iter().any(|l| l == "goto end");
             journal.end_known = same && (journal.end_known || found);
         }
         journal.lines.append(&mut lines);
-        result
     }
 }
 

@@ -72,11 +72,9 @@ pub fn parse_keys(text: &str) -> Result<Vec<KeyEvent>, String> {
                 let name = end.and_then(|n| named.get(..n)).unwrap_or(named);
                 let known = by_name(name).filter(|_| end.is_some());
                 let clipped: String = name.chars().take(LONGEST_NAME).collect();
-                (
-                    known
-                        .ok_or_else(|| format!("`<{clipped}` is no key; `<` itself is `<Less>`"))?,
-                    name.len() + 2,
-                )
+                let close = end.map_or("", |_| ">");
+                let wrong = || format!("`<{clipped}{close}` is no key; `<` itself is `<Less>`");
+                (known.ok_or_else(wrong)?, name.len() + 2)
             }
         };
         let modifiers = if key.ctrl { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
@@ -219,6 +217,16 @@ pub enum Action {
     Close,
     /// Execute the command line.
     Enter,
+    /// Enable or disable the selected stop: `enable`, `disable`.
+    SwitchStop,
+    /// Delete it: `delete`, `undisplay`.
+    DeleteStop,
+    /// Open the command line with the command that sets it.
+    EditStop,
+    /// On the timeline show half as much of the run (1), or twice as much (-1).
+    TimeZoom(i64),
+    /// On the timeline to the next column (1) or the one before (-1): `goto`.
+    TimeColumns(i64),
     /// Through the history: older (1), newer (-1).
     History(i64),
     /// Complete the last word.
@@ -422,11 +430,90 @@ pub static KEYMAP: &[Binding] = &[
         "select the instruction and its slots",
         "",
     ),
+    act(LEFT, When::In(Pane::Timeline), Action::TimeColumns(-1), "a column back: `goto`", "column"),
+    act(RIGHT, When::In(Pane::Timeline), Action::TimeColumns(1), "a column on: `goto`", ""),
+    act(
+        &[ch('+')],
+        When::In(Pane::Timeline),
+        Action::TimeZoom(1),
+        "show half as much of the run",
+        "zoom",
+    ),
+    act(
+        &[ch('-')],
+        When::In(Pane::Timeline),
+        Action::TimeZoom(-1),
+        "show twice as much of it",
+        "out",
+    ),
+    act(
+        &[key(KeyCode::PageUp), ctrl('b')],
+        When::In(Pane::Timeline),
+        Action::Page(-1),
+        "show the part before",
+        "",
+    ),
+    act(
+        &[key(KeyCode::PageDown), ctrl('f')],
+        When::In(Pane::Timeline),
+        Action::Page(1),
+        "show the part after",
+        "",
+    ),
+    act(
+        &[key(KeyCode::Home)],
+        When::In(Pane::Timeline),
+        Action::Edge(-1),
+        "to the start of the run: `goto`",
+        "",
+    ),
+    act(
+        &[key(KeyCode::End)],
+        When::In(Pane::Timeline),
+        Action::Edge(1),
+        "to its end, or the last event known: `goto`",
+        "",
+    ),
     act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
     act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
     act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
     act(ENTER, When::In(Pane::Checks), Action::GotoSelected, "go to where it was found", ""),
+    act(
+        ENTER,
+        When::In(Pane::Budget),
+        Action::GotoSelected,
+        "select the queue or the instruction that it is about",
+        "select",
+    ),
+    act(
+        ENTER,
+        When::In(Pane::Stops),
+        Action::GotoSelected,
+        "select what it is about, or go to its event",
+        "go there",
+    ),
+    act(
+        &[ch(' ')],
+        When::In(Pane::Stops),
+        Action::SwitchStop,
+        "enable it, or disable it: `enable`, `disable`",
+        "on or off",
+    ),
+    act(
+        &[ch('x'), key(KeyCode::Delete)],
+        When::In(Pane::Stops),
+        Action::DeleteStop,
+        "delete it: `delete`, `undisplay`",
+        "delete",
+    ),
+    act(
+        &[ch('e')],
+        When::In(Pane::Stops),
+        Action::EditStop,
+        "edit it on the command line; what is entered takes its place",
+        "edit",
+    ),
     act(UP, When::Panes, Action::Rows(-1), "up: slot, event, finding, memory row", ""),
     act(DOWN, When::Panes, Action::Rows(1), "down", ""),
     act(&[key(KeyCode::PageUp), ctrl('b')], When::Panes, Action::Page(-1), "a page up", ""),
@@ -535,6 +622,13 @@ pub enum Mode {
     Line,
     /// The palette.
     Palette,
+}
+
+impl Mode {
+    /// Whether the panes have the keys.
+    pub fn is_panes(self) -> bool {
+        matches!(self, Mode::Panes(_) | Mode::Module(_))
+    }
 }
 
 impl When {

@@ -4,6 +4,10 @@
 //! the header and the status lines; the two rings share a table there and a summary of the
 //! selected descriptor lies below it. Smaller still, the header goes first, then the status.
 //!
+//! The timeline, the budget and the stops share the bottom where there are rows enough; where
+//! not, the one with the focus takes the place of the descriptor, and the timeline is one line,
+//! the scrubber.
+//!
 //! A module has a pane for its text: the left third where there is much room, else above the
 //! rings.
 
@@ -29,11 +33,17 @@ pub enum Pane {
     Checks,
     /// The text of a module.
     Source,
+    /// Who did what, when.
+    Timeline,
+    /// What is used up of what there is.
+    Budget,
+    /// Breakpoints, watchpoints, catchpoints, displays.
+    Stops,
 }
 
 impl Pane {
     /// The panes of rings, in order; a module has [`Pane::Source`] before them.
-    pub const ALL: [Pane; 7] = [
+    pub const ALL: [Pane; 10] = [
         Pane::Tx,
         Pane::Rx,
         Pane::Inspector,
@@ -41,7 +51,12 @@ impl Pane {
         Pane::Events,
         Pane::Memory,
         Pane::Checks,
+        Pane::Timeline,
+        Pane::Budget,
+        Pane::Stops,
     ];
+    /// Those that share a place.
+    pub const TABS: [Pane; 3] = [Pane::Timeline, Pane::Budget, Pane::Stops];
 
     /// Its title.
     pub fn name(self) -> &'static str {
@@ -54,7 +69,15 @@ impl Pane {
             Pane::Memory => "memory",
             Pane::Checks => "checks",
             Pane::Source => "source",
+            Pane::Timeline => "timeline",
+            Pane::Budget => "budget",
+            Pane::Stops => "stops",
         }
+    }
+
+    /// Whether it shares a place with others of [`Pane::TABS`].
+    pub fn is_tab(self) -> bool {
+        Pane::TABS.contains(&self)
     }
 
     /// Whether it shows a ring.
@@ -104,6 +127,8 @@ pub struct Areas {
     pub phases: Rect,
     /// The lesson, where one is taken.
     pub lesson: Rect,
+    /// The timeline in one line, where its pane is not shown.
+    pub scrubber: Rect,
     /// Panes, title line included.
     pub panes: Vec<(Pane, Rect)>,
     /// Below the rings of a compact screen: the selected descriptor in short.
@@ -144,6 +169,12 @@ impl Areas {
 pub const COMPACT: (u16, u16) = (80, 24);
 /// Smallest size with all panes.
 pub const FULL: (u16, u16) = (120, 30);
+/// Rows of panes from which some at the bottom are for the timeline and its tabs.
+const WITH_BOTTOM: u16 = 36;
+/// Rows of panes that are left above them, however much the border is moved.
+const ABOVE_BOTTOM: u16 = FULL.1 - 4;
+/// Rows of panes from which one is for the scrubber.
+const WITH_SCRUBBER: u16 = 24;
 
 /// Cuts `n` rows off the top of an area.
 fn cut_top(area: &mut Rect, n: u16) -> Rect {
@@ -192,6 +223,7 @@ pub fn areas_with(
         header: Rect::ZERO,
         phases: Rect::ZERO,
         lesson: Rect::ZERO,
+        scrubber: Rect::ZERO,
         panes: Vec::new(),
         summary: Rect::ZERO,
         status: Rect::ZERO,
@@ -218,6 +250,11 @@ pub fn areas_with(
     out.status = cut_bottom(&mut main, 1);
     let lesson = lesson.min(main.height / 2);
     out.lesson = cut_top(&mut main, lesson);
+    let rows = main.height;
+    let bottom = class == Class::Full && rows >= WITH_BOTTOM;
+    if focus != Pane::Timeline && !bottom && rows >= WITH_SCRUBBER {
+        out.scrubber = cut_bottom(&mut main, 1);
+    }
     if class == Class::Compact {
         if focus.is_ring() {
             // The rings keep a few slots beside a lesson.
@@ -227,9 +264,18 @@ pub fn areas_with(
         out.panes.push((focus, main));
         return out;
     }
+    if bottom {
+        let natural = (rows / 5).clamp(7, 16);
+        let most = rows - ABOVE_BOTTOM;
+        let area = cut_bottom(&mut main, arrangement.size(Edge::Bottom, natural, LEAST.1, most));
+        out.panes.push((if focus.is_tab() { focus } else { arrangement.tab }, area));
+        level(&mut out, Edge::Bottom, area, -1, (natural, area.height));
+    }
+    // Without a place of their own they have the one of the descriptor.
+    let stands = if focus.is_tab() && !bottom { focus } else { Pane::Inspector };
     match module {
-        true => with_source(main, focus, arrangement, &mut out),
-        false => full(main, arrangement, &mut out),
+        true => with_source(main, rows, (focus, stands), arrangement, &mut out),
+        false => full(main, stands, arrangement, &mut out),
     }
     out
 }
@@ -251,7 +297,7 @@ fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u1
     out.borders.push(Border { edge, area, level: false, grows, sizes });
 }
 
-fn full(main: Rect, a: &Arrangement, out: &mut Areas) {
+fn full(main: Rect, stands: Pane, a: &Arrangement, out: &mut Areas) {
     let (left, right) = columns(main, a, out);
     // A narrow screen breaks the longest ruler in two.
     let more = if main.width < 140 { 2 } else { 0 };
@@ -260,7 +306,7 @@ fn full(main: Rect, a: &Arrangement, out: &mut Areas) {
     let mut rings = left;
     let inspector = cut_bottom(&mut rings, a.size(Edge::Inspector, natural, LEAST_INSPECTOR, most));
     both_rings(rings, a, out);
-    out.panes.push((Pane::Inspector, inspector));
+    out.panes.push((stands, inspector));
     level(out, Edge::Inspector, inspector, -1, (natural, inspector.height));
     side(right, a, out);
 }
@@ -315,16 +361,23 @@ const SUMMARY: u16 = 7;
 /// Rows that the rings keep of a compact screen.
 const RINGS: u16 = 6;
 
-/// All panes with the text of a module.
-fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
-    if main.width >= WIDE.0 && main.height >= WIDE.1 {
+/// All panes with the text of a module; `rows` were there before the bottom was cut off, and
+/// `stands` has the place of the descriptor.
+fn with_source(
+    main: Rect,
+    rows: u16,
+    (focus, stands): (Pane, Pane),
+    a: &Arrangement,
+    out: &mut Areas,
+) {
+    if main.width >= WIDE.0 && rows >= WIDE.1 {
         let natural = main.width / 3;
         let most = main.width.saturating_sub(FULL.0);
         let source = Rect { width: a.size(Edge::Source, natural, LEAST.0, most), ..main };
         out.panes.push((Pane::Source, source));
         let rest = Rect { x: source.right(), width: main.width - source.width, ..main };
         upright(out, Edge::Source, rest, 1, (natural, source.width));
-        full(rest, a, out);
+        full(rest, stands, a, out);
         return;
     }
     let (mut left, right) = columns(main, a, out);
@@ -332,7 +385,7 @@ fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
     // Where the rulers have no room beside the rings they take their place on demand.
     let below = match (room, focus) {
         (true, _) => INSPECTOR,
-        (false, Pane::Inspector) => INSPECTOR + 2,
+        (false, _) if focus == stands => INSPECTOR + 2,
         (false, _) => SUMMARY,
     };
     let below = match room {
@@ -345,8 +398,8 @@ fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
         }
         false => cut_bottom(&mut left, below),
     };
-    let rulers = room || focus == Pane::Inspector;
-    if room || focus != Pane::Inspector {
+    let rulers = room || focus == stands;
+    if room || focus != stands {
         let natural = left.height - left.height * 14 / 25;
         let most = left.height.saturating_sub(LEAST.1);
         let rings = cut_bottom(&mut left, a.size(Edge::Text, natural, LEAST.1, most));
@@ -360,7 +413,7 @@ fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
     }
     out.panes.push((Pane::Source, left));
     match rulers {
-        true => out.panes.push((Pane::Inspector, below)),
+        true => out.panes.push((stands, below)),
         false => out.summary = below,
     }
     side(right, a, out);
@@ -380,11 +433,14 @@ mod tests {
                     (Pane::Source, true),
                     (Pane::Rx, true),
                     (Pane::Inspector, true),
+                    (Pane::Timeline, false),
+                    (Pane::Stops, true),
                 ] {
                     let lesson = if w % 2 == 0 { 0 } else { 5 };
                     let a = areas_with((w, h), focus, module, &Arrangement::default(), lesson);
                     let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
                     all.extend([a.header, a.phases, a.lesson, a.summary, a.status, a.hints]);
+                    all.push(a.scrubber);
                     let screen = Rect::new(0, 0, w, h);
                     let area: u32 = all.iter().map(|r| r.area()).sum();
                     assert!(area <= screen.area(), "{w}x{h}");
@@ -439,8 +495,33 @@ mod tests {
         }
         assert_eq!(p, Pane::Rx);
         assert_eq!(Pane::Rx.step(1, Pane::Rx, false), Pane::Inspector);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx, false), Pane::Checks);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx, false), Pane::Stops);
         assert_eq!(Pane::Rx.step(-1, Pane::Rx, true), Pane::Source);
-        assert_eq!(Pane::Source.step(-1, Pane::Rx, true), Pane::Checks);
+        assert_eq!(Pane::Source.step(-1, Pane::Rx, true), Pane::Stops);
+    }
+
+    #[test]
+    fn the_tabs_share_the_bottom_or_the_place_of_the_descriptor() {
+        let of = |size, focus, tab| {
+            let mut arrangement = Arrangement::default();
+            arrangement.tab = tab;
+            areas(size, focus, false, &arrangement)
+        };
+        for tab in Pane::TABS {
+            for size in [(120, 40), (160, 45), (200, 60), (250, 80)] {
+                let a = of(size, Pane::Tx, tab);
+                assert!(a.pane(tab).is_some_and(|r| r.width == size.0), "{size:?}");
+                assert!(a.pane(Pane::Inspector).is_some() && a.scrubber.is_empty());
+                let shown = a.panes.iter().filter(|p| p.0.is_tab()).count();
+                assert_eq!((shown, of(size, tab, Pane::Budget).pane(tab).is_some()), (1, true));
+            }
+            for size in [(120, 30), (120, 36)] {
+                let a = of(size, Pane::Tx, tab);
+                assert!(a.pane(tab).is_none() && a.scrubber.width == size.0);
+                let a = of(size, tab, tab);
+                assert!(a.pane(tab).is_some() && a.pane(Pane::Inspector).is_none());
+                assert_eq!(a.scrubber.is_empty(), tab == Pane::Timeline);
+            }
+        }
     }
 }

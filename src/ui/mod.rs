@@ -7,6 +7,7 @@
 //! what that command does. The screen is described in `docs/screen.md`.
 
 pub mod arrange;
+mod budget;
 pub mod colour;
 pub mod config;
 pub mod copy;
@@ -17,6 +18,7 @@ pub mod keymap;
 pub mod layout;
 pub mod lesson;
 pub mod model;
+pub mod outside;
 pub mod palette;
 pub mod picture;
 pub mod record;
@@ -25,8 +27,9 @@ pub mod seams;
 pub mod search;
 pub mod shell;
 pub mod source;
-mod stops;
+pub mod stops;
 pub mod theme;
+pub mod timeline;
 pub mod update;
 pub mod view;
 

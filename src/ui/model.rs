@@ -10,14 +10,17 @@ use super::layout::{self, Areas, Pane};
 use super::palette::Palette;
 use super::search::Search;
 use super::source::Source;
+use super::stops::Replaces;
+use super::timeline::{Scrub, Strip};
 use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
+use crate::engine::budget::Budget;
 use crate::engine::command::{BlockLine, Command};
 use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
-use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
+use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
 use crate::learn::{Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
 use crate::udma::profile::MARKER;
@@ -71,6 +74,8 @@ pub struct CommandLine {
     pub error: Option<Diagnostic>,
     /// What could complete it.
     pub candidates: Vec<String>,
+    /// The stop that it sets anew, if it was opened for that.
+    pub replaces: Option<Replaces>,
 }
 
 /// A text over the screen.
@@ -118,6 +123,16 @@ pub struct Derived {
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
+    /// The part of the run that the timeline shows, where it is shown.
+    pub strip: Option<Strip>,
+    /// What happened in it.
+    pub lanes: Option<Arc<Lanes>>,
+    /// What was worked out of it last, of which more may be known now.
+    pub(super) kept_lanes: Option<Arc<Lanes>>,
+    /// What is used up, where it is shown: worst first.
+    pub shares: Vec<Share>,
+    /// What a module takes, once somebody looked.
+    pub budget: Option<(Weak<Program>, Arc<Budget>)>,
     /// What the checks say of the rings as they lie now.
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
@@ -161,6 +176,12 @@ pub struct Model {
     pub line: Option<CommandLine>,
     /// What was searched for last.
     pub search: Option<Search>,
+    /// Selected line of the stops.
+    pub stop_cursor: usize,
+    /// Selected line of the budget.
+    pub budget_cursor: usize,
+    /// Where on the timeline the user looks.
+    pub scrub: Scrub,
     /// The palette, while it is open.
     pub palette: Option<Palette>,
     /// The lesson that is taken.
@@ -218,6 +239,11 @@ impl Model {
             window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
+            strip: None,
+            lanes: None,
+            kept_lanes: None,
+            shares: Vec::new(),
+            budget: None,
             judged: Vec::new(),
             judged_at: None,
         };
@@ -242,6 +268,9 @@ impl Model {
             line: None,
             palette: None,
             search: None,
+            stop_cursor: 0,
+            budget_cursor: 0,
+            scrub: Scrub::default(),
             lesson: None,
             history: Vec::new(),
             popup: None,
@@ -355,6 +384,7 @@ impl Model {
         command: &Command,
         watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
     ) -> Result<bool, Diagnostic> {
+        self.settled = self.session.selected();
         let help = match command {
             Command::Help(name) => Some(name.as_deref()),
             _ => None,
@@ -478,6 +508,7 @@ impl Model {
     pub(super) fn forget_run(&mut self) {
         self.session.state_at(self.session.position() + LOOK_AHEAD);
         self.derived.window = (0, 0);
+        self.scrub.forget();
         self.derived.marker = (0, None, MarkerNews::NotWithin(0));
     }
 
@@ -520,7 +551,7 @@ impl Model {
     pub fn after_move(&mut self) {
         self.event_cursor = self.session.position();
         self.check_cursor = 0;
-        let rows = self.derived.areas.rows(Pane::Events).max(3) as u64;
+        let rows = self.event_rows().max(3) as u64;
         self.event_top = self.event_cursor.saturating_sub(rows * 2 / 3).max(1);
         if !self.follow {
             return;
@@ -571,9 +602,12 @@ impl Model {
         self.prepare_source();
         self.prepare_search();
         self.prepare_ring();
+        self.prepare_timeline();
         self.prepare_events();
         self.prepare_marker();
         self.prepare_checks();
+        self.prepare_budget();
+        self.stop_rows(0);
     }
 
     fn prepare_checks(&mut self) {
@@ -585,12 +619,24 @@ impl Model {
         }
     }
 
+    /// How many events are shown: in their pane, or below the timeline where that is alone.
+    fn event_rows(&self) -> usize {
+        let areas = &self.derived.areas;
+        match areas.pane(Pane::Timeline).map(layout::Areas::inner) {
+            Some(r) if areas.pane(Pane::Events).is_none() => {
+                view::timeline::room_for_events(self, r.width.into(), r.height.into())
+            }
+            _ => areas.rows(Pane::Events),
+        }
+    }
+
     fn prepare_events(&mut self) {
-        let rows = self.derived.areas.rows(Pane::Events).max(1) as u64;
+        let shown = self.event_rows();
+        let rows = shown.max(1) as u64;
         self.event_cursor = self.event_cursor.min(self.session.end().unwrap_or(u64::MAX));
         // Event 0, the start, has no line of its own.
         let cursor = self.event_cursor.max(1);
-        if rows != self.derived.window.1 && self.derived.areas.pane(Pane::Events).is_some() {
+        if rows != self.derived.window.1 && shown > 0 {
             // Another size: what led here stays in sight.
             self.event_top = cursor.saturating_sub(rows * 2 / 3).max(1);
         }
@@ -600,7 +646,7 @@ impl Model {
             self.event_top = cursor + 1 - rows;
         }
         let window = (self.event_top, rows);
-        if self.derived.areas.pane(Pane::Events).is_some() && self.derived.window != window {
+        if shown > 0 && self.derived.window != window {
             // What happens is settled: a window once read stays true.
             self.derived.events = self.session.events(window.0, window.0 + window.1);
             self.derived.window = window;

@@ -10,40 +10,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use std::fmt::Write as _;
 
-/// The form of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// The characters alone, blanks at the ends of lines left out.
-    Text,
-    /// With the escape sequences of a terminal with 256 colours.
-    Ansi,
-    /// A scalable picture.
-    Svg,
-}
-
-impl Form {
-    /// All of them.
-    pub const ALL: [Form; 3] = [Form::Text, Form::Ansi, Form::Svg];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Text => "text",
-            Form::Ansi => "ansi",
-            Form::Svg => "svg",
-        }
-    }
-
-    /// By the ending of a file's name.
-    pub fn of_extension(ext: &str) -> Option<Form> {
-        match ext {
-            "txt" | "text" => Some(Form::Text),
-            "ans" | "ansi" => Some(Form::Ansi),
-            "svg" => Some(Form::Svg),
-            _ => None,
-        }
-    }
-}
+pub use crate::engine::command::PictureForm as Form;
 
 /// Draws a model as it is and makes a picture of it.
 pub fn of(model: &Model, form: Form) -> String {

@@ -3,6 +3,7 @@
 //! A pane is a list of rows. Drawing prints them; a click looks up the piece under it. So what
 //! is shown and what can be clicked are the same list.
 
+use super::layout::Pane;
 use crate::udma::{Dir, Word};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -22,6 +23,14 @@ pub enum Hit {
     Finding(usize),
     /// A line of a module's text, from 0.
     Line(usize),
+    /// A pane that shares its place with others.
+    Tab(Pane),
+    /// A line of the stops, from 0.
+    Stop(usize),
+    /// The sign in a line of the stops that says whether it is enabled.
+    Switch(usize),
+    /// A line of the budget, from 0.
+    Budget(usize),
 }
 
 /// A piece of a row.

@@ -10,6 +10,7 @@ use super::config::Config;
 use super::copy::osc52;
 use super::journal::Journal;
 use super::model::{Model, Title};
+use super::outside;
 use super::record::Recorder;
 use super::seams;
 use super::theme::Theme;
@@ -20,7 +21,6 @@ use crate::engine::command::{Command, Order};
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
 use crate::limits::MAX_FILES_LISTED;
-use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyCode, KeyModifiers, MouseEventKind,
@@ -173,6 +173,11 @@ enum Incoming {
 /// The name of the thread that reads the terminal.
 const INPUT: &str = "input";
 
+/// Whether it is the mouse being moved with a button held.
+fn drags(i: &Incoming) -> bool {
+    matches!(i, Incoming::Event(Event::Mouse(m)) if matches!(m.kind, MouseEventKind::Drag(_)))
+}
+
 /// Starts the threads that listen to the terminal and to signals.
 fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
@@ -230,19 +235,36 @@ impl Shell {
             };
             let mut next = Some(first);
             while let Some(incoming) = next {
+                // Of drags in a row only where they led to counts.
+                let ahead = if drags(&incoming) { self.at_hand() } else { None };
+                if let Some(ahead) = ahead {
+                    if drags(&ahead) {
+                        next = Some(ahead);
+                        continue;
+                    }
+                    self.pending.push_front(ahead);
+                }
                 if !self.take(model, incoming)? {
                     return Ok(());
                 }
-                next = self.pending.pop_front().or_else(|| self.receiver.try_recv().ok());
+                next = self.at_hand();
             }
             self.draw(model)?;
         }
     }
 
+    /// What has come in already.
+    fn at_hand(&mut self) -> Option<Incoming> {
+        self.pending.pop_front().or_else(|| self.receiver.try_recv().ok())
+    }
+
     /// Handles one thing that came in; false means leave.
     fn take(&mut self, model: &mut Model, incoming: Incoming) -> io::Result<bool> {
         let message = match incoming {
-            Incoming::Gone => return Ok(false),
+            Incoming::Gone => {
+                self.let_go(model);
+                return Ok(false);
+            }
             Incoming::Signal(SIGTSTP) => {
                 self.suspend(model)?;
                 return Ok(true);
@@ -253,6 +275,7 @@ impl Shell {
             }
             Incoming::Signal(signal) => {
                 self.signal = Some(signal);
+                self.let_go(model);
                 return Ok(false);
             }
             Incoming::Event(Event::Key(e)) => Message::Key(e),
@@ -275,6 +298,11 @@ impl Shell {
                     let found = named_so(&begun);
                     update(model, Message::Names(begun, found));
                 }
+                Effect::Then(command, by) => {
+                    if model.is_replaced(&by) {
+                        self.execute(model, &command);
+                    }
+                }
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
                 Effect::Copy(text) => {
@@ -286,6 +314,12 @@ impl Shell {
             }
         }
         Ok(true)
+    }
+
+    /// Ends a drag, so that what it came to is in the record.
+    fn let_go(&mut self, model: &mut Model) {
+        model.let_go();
+        self.keep(model, Recorder::write);
     }
 
     /// Runs a command; what comes in meanwhile waits, but for what cancels it. True: leave.
@@ -310,8 +344,7 @@ impl Shell {
             let leaves = self.run_command(model, command);
             self.keep(model, Recorder::settle);
             for effect in std::mem::take(&mut model.asked) {
-                let file = model.title.file.clone();
-                match carry_out(&mut model.session, &file, &effect) {
+                match outside::of_screen(model, &effect) {
                     Ok(done) => {
                         if let session::Effect::Save { program, .. } = &effect {
                             model.saved.clone_from(&program.edits);

@@ -293,6 +293,23 @@ impl Model {
         }
     }
 
+    /// Selects an instruction of the loaded module, and the slots that hold its descriptors.
+    pub(super) fn select_inst(&mut self, pos: Pos) {
+        (self.source.selected, self.source.item, self.source.part) = (Some(pos), None, None);
+        self.source.seek = true;
+        let name = self.session.program().inst_text(pos);
+        let dir = self.selection.dir;
+        match [dir, other(dir)].into_iter().find_map(|d| self.held(pos, None, d)) {
+            Some(h) => {
+                let first = h.slots.first().copied().unwrap_or(0);
+                self.session.select(h.queue);
+                self.select_slot(Some(h.dir), first);
+                self.say(format!("{name}: {} {}", h.queue, slots(&h)), None);
+            }
+            None => self.say(format!("{name} is selected: none of it is in a ring"), None),
+        }
+    }
+
     /// Moves the cursor of the text by lines.
     pub(super) fn source_rows(&mut self, n: i64) {
         let last = self.listing().map_or(0, |l| l.lines.len().saturating_sub(1)) as u64;

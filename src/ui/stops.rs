@@ -4,9 +4,10 @@
 use super::layout::Pane;
 use super::model::Model;
 use super::view::memory_target;
-use crate::engine::command::{Loc, Watched};
+use crate::engine::command::{Attached, Command, Loc, Switch, Watched};
 use crate::engine::expr::Expr;
-use crate::engine::session::StopKind;
+use crate::engine::session::{Display, Stop, StopKind, StopPlace};
+use crate::script;
 
 impl Model {
     /// Sets or deletes a breakpoint: in a module's text at the instruction of the line, else at
@@ -61,5 +62,116 @@ impl Model {
             Some(number) => format!("delete {number}"),
             None => format!("watch {dir}[{slot}]"),
         })
+    }
+}
+
+/// A line of the stops pane.
+#[derive(Debug, Clone)]
+pub enum Listed<'a> {
+    /// A breakpoint, watchpoint or catchpoint.
+    Stop(&'a Stop),
+    /// A value that is shown at every stop.
+    Display(Display),
+}
+
+/// What is to be done once an edited stop is set anew.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Replaces {
+    /// The newest stop and the newest display before.
+    newest: (u64, u64),
+    /// The commands.
+    pub then: Vec<Command>,
+}
+
+impl Model {
+    /// The lines of the stops pane.
+    pub fn listed_stops(&self) -> Vec<Listed<'_>> {
+        let stops = self.session.stops().iter().map(Listed::Stop);
+        stops.chain(self.session.displays().into_iter().map(Listed::Display)).collect()
+    }
+
+    /// The newest stop and the newest display.
+    fn newest_stops(&self) -> (u64, u64) {
+        let stop = self.session.stops().last().map_or(0, |s| s.number);
+        (stop, self.session.displays().last().map_or(0, |d| d.number))
+    }
+
+    /// Moves the cursor of the stops pane.
+    pub(super) fn stop_rows(&mut self, n: i64) {
+        let last = self.listed_stops().len().saturating_sub(1);
+        let at = (self.stop_cursor.min(last) as u64).saturating_add_signed(n);
+        self.stop_cursor = at.min(last as u64) as usize;
+    }
+
+    /// The command that enables or disables the selected stop.
+    pub(super) fn switch_stop(&self) -> Result<String, &'static str> {
+        match self.listed_stops().get(self.stop_cursor) {
+            Some(Listed::Stop(s)) if s.enabled => Ok(format!("disable {}", s.number)),
+            Some(Listed::Stop(s)) => Ok(format!("enable {}", s.number)),
+            Some(Listed::Display(_)) => Err("a display is shown until it is deleted"),
+            None => Err("there are no stops"),
+        }
+    }
+
+    /// The command that deletes the selected stop.
+    pub(super) fn delete_stop(&self) -> Result<String, &'static str> {
+        match self.listed_stops().get(self.stop_cursor) {
+            Some(Listed::Stop(s)) => Ok(format!("delete {}", s.number)),
+            Some(Listed::Display(d)) => Ok(format!("undisplay {}", d.number)),
+            None => Err("there are no stops"),
+        }
+    }
+
+    /// The command that sets the selected stop, and what is to follow it when it is entered
+    /// changed: its commands go with it, and the old one goes.
+    pub(super) fn edit_stop(&self) -> Option<(String, Replaces)> {
+        let newest = self.newest_stops();
+        Some(match self.listed_stops().get(self.stop_cursor)? {
+            Listed::Stop(s) => {
+                let block = s.block.clone().map(Attached::Set);
+                let block = block.map(|what| Command::Commands { stop: None, what });
+                let off = (!s.enabled).then_some(Switch::Off);
+                let mut then: Vec<Command> = block.into_iter().collect();
+                then.push(Command::Delete(vec![(s.number, s.number)]));
+                // It becomes the next number.
+                let next = self.session.next_stop_number();
+                then.extend(off.map(|switch| Command::Enable(vec![(next, next)], switch)));
+                (script::print(&s.command()), Replaces { newest, then })
+            }
+            Listed::Display(d) => {
+                let then = vec![Command::Undisplay(vec![(d.number, d.number)])];
+                (script::print(&d.command), Replaces { newest, then })
+            }
+        })
+    }
+
+    /// Whether a stop or a display was set since an edit of one began.
+    pub(super) fn is_replaced(&self, by: &Replaces) -> bool {
+        let now = self.newest_stops();
+        now.0 > by.newest.0 || now.1 > by.newest.1
+    }
+
+    /// Goes to what the selected stop is about: selects its slot, queue or instruction; the
+    /// command that goes to its event.
+    pub(super) fn stop_to_place(&mut self) -> Option<String> {
+        let place = match self.listed_stops().get(self.stop_cursor)? {
+            Listed::Stop(s) => self.session.stop_place(s),
+            Listed::Display(_) => None,
+        };
+        match place {
+            Some(StopPlace::Event(n)) => return Some(format!("goto {n}")),
+            Some(StopPlace::Slot(id, dir, slot)) => {
+                self.session.select(id);
+                self.select_slot(Some(dir), slot);
+                self.say(format!("{id} {dir}[{slot}] is selected"), None);
+            }
+            Some(StopPlace::Queue(id)) => {
+                self.session.select(id);
+                self.say(format!("{id} is selected"), None);
+            }
+            Some(StopPlace::Inst(pos)) => self.select_inst(pos),
+            None => self.say("it is about no one place that could be shown", None),
+        }
+        None
     }
 }

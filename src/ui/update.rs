@@ -7,6 +7,7 @@ use super::layout::{Areas, Pane};
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
 use super::rows::Hit;
+use super::stops::Replaces;
 use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
@@ -31,10 +32,12 @@ pub enum Message {
 }
 
 /// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Run a command ([`Model::run`]); it may take long.
     Run(Command),
+    /// Run a command after the one before, if that has set a stop anew.
+    Then(Command, Replaces),
     /// Leave.
     Quit,
     /// Hand a text to the clipboard of the terminal.
@@ -57,6 +60,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
+    // Whatever else comes while the mouse drags ends that.
+    if !matches!(message, Message::Mouse(_) | Message::Resize(..)) {
+        model.let_go();
+    }
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
@@ -97,6 +104,10 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
                 goes_on &=
                     !finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
             }
+            Effect::Then(command, by) if model.is_replaced(&by) => {
+                finish(model, &command, &mut |_, _| std::ops::ControlFlow::Continue(()));
+            }
+            Effect::Then(..) => {}
             Effect::Quit => goes_on = false,
             Effect::Copy(_) | Effect::Names(_) | Effect::Suspend | Effect::Redraw => {}
         }
@@ -189,6 +200,29 @@ fn command(model: &mut Model, text: &str) -> Vec<Effect> {
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
         Action::Rows(n) => rows(model, n),
+        Action::Page(n) if model.focus == Pane::Timeline && mode(model).is_panes() => {
+            model.page_time(n);
+        }
+        Action::Edge(n) if model.focus == Pane::Timeline && mode(model).is_panes() => {
+            let text = model.edge_of_time(n);
+            return command(model, &text);
+        }
+        Action::SwitchStop => return of_stop(model, model.switch_stop()),
+        Action::DeleteStop => return of_stop(model, model.delete_stop()),
+        Action::EditStop => match model.edit_stop() {
+            Some((text, replaces)) => {
+                write_line(model, &text);
+                if let Some(line) = &mut model.line {
+                    line.replaces = Some(replaces);
+                }
+            }
+            None => model.say("there are no stops", None),
+        },
+        Action::TimeZoom(n) => model.zoom_time(n),
+        Action::TimeColumns(n) => {
+            let text = model.columns_of_time(n);
+            return text.map_or_else(Vec::new, |text| command(model, &text));
+        }
         Action::Page(n) => rows(model, n * page(model)),
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
@@ -224,6 +258,14 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::SelectInst => model.source_to_slot(),
         Action::GotoSelected => {
             let event = match model.focus {
+                Pane::Budget => {
+                    model.budget_to_place();
+                    None
+                }
+                Pane::Stops => {
+                    let text = model.stop_to_place();
+                    return text.map_or_else(Vec::new, |text| command(model, &text));
+                }
                 Pane::Checks => {
                     let place = model.findings().nth(model.check_cursor).map(|d| d.place.clone());
                     if let Some(slot) = place.as_ref().and_then(|p| p.slot) {
@@ -310,6 +352,17 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
+/// The command about the selected stop, or why there is none.
+fn of_stop(model: &mut Model, text: Result<String, &'static str>) -> Vec<Effect> {
+    match text {
+        Ok(text) => command(model, &text),
+        Err(why) => {
+            model.say(why, None);
+            Vec::new()
+        }
+    }
+}
+
 /// Changes the selected bit of the selected descriptor in the run.
 fn flip_bit(model: &mut Model) -> Vec<Effect> {
     let (Some((desc, _)), (word, bit)) = (model.desc(), model.bit()) else { return Vec::new() };
@@ -329,6 +382,9 @@ fn page(model: &Model) -> i64 {
 
 fn focus(model: &mut Model, pane: Pane) {
     model.focus = pane;
+    if pane.is_tab() {
+        model.arrangement.tab = pane;
+    }
     match pane {
         Pane::Tx => model.select_slot(Some(Dir::Tx), model.selection.slot),
         Pane::Rx => model.select_slot(Some(Dir::Rx), model.selection.slot),
@@ -398,6 +454,17 @@ fn rows(model: &mut Model, n: i64) {
             model.check_cursor = shift(model.check_cursor as u64, last) as usize;
         }
         Pane::Source => model.source_rows(n),
+        Pane::Timeline => {
+            let (lines, fit) =
+                view::timeline::scroll(model, model.derived.areas.rows(Pane::Timeline));
+            let last = lines.saturating_sub(fit) as u64;
+            model.scrub.top = shift((model.scrub.top as u64).min(last), last) as usize;
+        }
+        Pane::Budget => {
+            let last = model.derived.shares.len().saturating_sub(1) as u64;
+            model.budget_cursor = shift(model.budget_cursor as u64, last) as usize;
+        }
+        Pane::Stops => model.stop_rows(n),
         Pane::Marker => {}
     }
 }
@@ -519,7 +586,7 @@ fn edit(model: &mut Model, request: InputRequest) {
 }
 
 fn enter(model: &mut Model) -> Vec<Effect> {
-    let Some(line) = &model.line else { return Vec::new() };
+    let Some(line) = model.line.clone() else { return Vec::new() };
     // Carets point into the line as it stands.
     let raw = line.input.value().to_owned();
     let text = raw.trim().to_owned();
@@ -528,7 +595,25 @@ fn enter(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     model.remember(&text);
-    command(model, &raw)
+    let replaces = line.replaces.clone();
+    let mut effects = command(model, &raw);
+    // Something else than a stop was entered: the old one stays.
+    let sets = |e: &Effect| matches!(e, Effect::Run(c) if sets_a_stop(c));
+    if let Some(by) = replaces.filter(|_| effects.iter().any(sets)) {
+        effects.extend(by.then.iter().map(|c| Effect::Then(c.clone(), by.clone())));
+    }
+    effects
+}
+
+/// Whether a command sets a stop or a display.
+fn sets_a_stop(c: &Command) -> bool {
+    matches!(
+        c,
+        Command::Break { .. }
+            | Command::Watch { .. }
+            | Command::Catch { .. }
+            | Command::Display { expr: Some(_), .. }
+    )
 }
 
 fn history(model: &mut Model, n: i64) {
@@ -593,7 +678,11 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollDown => Some(WHEEL),
         _ => None,
     };
+    if matches!(e.kind, MouseEventKind::Down(_)) {
+        model.drag = None;
+    }
     if model.palette.is_some() || model.popup.is_some() {
+        model.let_go();
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
             (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
@@ -608,6 +697,9 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
             _ => model.drag = None,
         }
         return Vec::new();
+    }
+    if let Some(effects) = model.scrub_by_mouse(e) {
+        return effects;
     }
     let Some(pane) = model.derived.areas.at(x, y) else { return Vec::new() };
     if let Some(n) = wheel {
@@ -629,11 +721,20 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     // Where two meet the one with a title is meant.
     let pressed = pressed.max_by_key(|b| b.level).copied();
     model.drag = pressed.map(|b| (b, model.arrangement.moved(b.edge), (x, y)));
-    let area = model.derived.areas.pane(pane).map(Areas::inner).unwrap_or_default();
+    let whole = model.derived.areas.pane(pane).unwrap_or_default();
+    if pane.is_tab()
+        && y == whole.y
+        && let Some(tab) = view::tab_at(model, pane, x - whole.x)
+    {
+        focus(model, tab);
+        return Vec::new();
+    }
+    let area = Areas::inner(whole);
     let hit = area.contains((x, y).into()).then(|| {
         let rows = view::pane_rows(model, pane, area.width, area.height);
         rows.get(usize::from(y - area.y)).and_then(|r| r.hit_at(usize::from(x - area.x)))
     });
+    let again = model.focus == pane;
     focus(model, pane);
     match hit.flatten() {
         Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
@@ -651,7 +752,19 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
             model.source.cursor = n;
             model.source_to_slot();
         }
-        None => {}
+        Some(Hit::Stop(i)) if again && model.stop_cursor == i => {
+            return act(model, Action::GotoSelected);
+        }
+        Some(Hit::Stop(i)) => model.stop_cursor = i,
+        Some(Hit::Switch(i)) => {
+            model.stop_cursor = i;
+            return act(model, Action::SwitchStop);
+        }
+        Some(Hit::Budget(i)) if again && model.budget_cursor == i => {
+            return act(model, Action::GotoSelected);
+        }
+        Some(Hit::Budget(i)) => model.budget_cursor = i,
+        Some(Hit::Tab(_)) | None => {}
     }
     Vec::new()
 }

@@ -8,7 +8,7 @@ use crate::cli::args::{Cli, Cmd, Format};
 use crate::cli::caught::Caught;
 use crate::cli::inputs::{self, Depth};
 use crate::cli::out::{Failure, Out, Status};
-use crate::cli::{check, convert, lower, run, scripts};
+use crate::cli::{check, convert, lower, render, run, scripts};
 use crate::diag::{Diagnostic, Place, Policy, Report};
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_TEST_BYTES, MAX_TEST_EVENTS, MAX_TEST_HEADER_BYTES};
@@ -119,6 +119,8 @@ impl Case<'_> {
         let command = self.command(run)?;
         let lines = match self.test.grammar {
             Grammar::Dbg => self.lines(),
+            // What is drawn is where the file opens; keys go on from there.
+            _ if run.kind == Kind::Render => Ok(Vec::new()),
             _ => Ok(vec![run::to_the_end()]),
         };
         let form = format_of(&command);
@@ -186,6 +188,7 @@ impl Case<'_> {
                 (std::slice::from_ref(&a.file), &mut a.rings, Some(&mut a.module))
             }
             Cmd::Run(a) => (&a.files, &mut a.rings, Some(&mut a.module)),
+            Cmd::Render(a) => (&a.files, &mut a.rings, Some(&mut a.module)),
             Cmd::Asm(a) | Cmd::Disasm(a) => (&a.files, &mut a.rings, None),
             _ => return Err(self.refuse(run, "S031", "this is no test".to_owned())),
         };
@@ -233,7 +236,8 @@ impl Case<'_> {
         let lines = scripts::of_test(self.name, self.text, self.dir(), &read)?;
         let writes = |l: &&Line| {
             let text = print(&l.command);
-            WRITERS.contains(&text.split(' ').next().unwrap_or_default())
+            let verb = text.split(' ').next().unwrap_or_default();
+            WRITERS.contains(&verb.trim_end_matches('!'))
         };
         let wrong: Vec<Diagnostic> = lines
             .iter()
@@ -273,6 +277,7 @@ fn perform(
             Ok(Status::Fine)
         }
         Cmd::Disasm(a) => convert::disassemble(a, out),
+        Cmd::Render(a) => render::of_test(a, (lines, policy), MAX_TEST_EVENTS, out),
         _ => {
             let why = format!("a file test cannot run `{}`", kind.name());
             Err(Report::from(Diagnostic::new("S031", why)).into())

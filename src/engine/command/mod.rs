@@ -2,10 +2,12 @@
 //! [`table`] the one list of what there is (`docs/commands.md`).
 
 pub mod name;
+pub mod picture;
 pub mod stop;
 pub mod table;
 
 pub use name::{inst_text, is_plain_name, is_word, misspelt, name_text, quote};
+pub use picture::{PICTURE_SIZE, PictureForm, picture_size};
 pub use stop::{
     Access, Attached, Block, BlockLine, Catch, Numbers, Switch, Watch, Watched, Written,
 };
@@ -521,6 +523,17 @@ pub enum Command {
         form: ExportForm,
         /// The file.
         file: String,
+    },
+    /// Write a picture of the screen to a file.
+    Screenshot {
+        /// The file.
+        file: String,
+        /// In which form.
+        form: PictureForm,
+        /// Columns and rows; none: those of the screen.
+        size: Option<(u16, u16)>,
+        /// Over a file that is there.
+        over: bool,
     },
     /// Read commands from a file (by the script runner).
     Source(String),

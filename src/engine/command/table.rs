@@ -483,6 +483,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         "`events` (JSON lines), `events-csv` and `perfetto` (a trace) write what happened from the start to here; `descriptors` (CSV) and `parquet` every slot of the rings as they stand. A file that is there is replaced.",
     ),
     spec(
+        ("screenshot", &[]),
+        Group::Script,
+        ("FILE.svg|FILE.ansi|FILE.txt [WxH]", &[Arg::File, Arg::Text]),
+        "write a picture of the screen to a file",
+        "With its colours as SVG or with the escape sequences of a terminal, or as text. WxH is its size in columns and rows; else it is that of the screen. Without a screen it is the one that would open here, 160x45 where nothing is said. A file that is there is written over by `screenshot! FILE` only.",
+    ),
+    spec(
         ("answer", &[]),
         Group::Learn,
         ("EXPR|NUMBER|WORD", &[Arg::Expr]),

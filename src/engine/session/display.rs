@@ -4,7 +4,7 @@
 use super::look::printed;
 use super::{EvalError, Outcome, Session, eval};
 use crate::diag::Diagnostic;
-use crate::engine::command::{Form, Numbers};
+use crate::engine::command::{Command, Form, Numbers};
 use crate::engine::expr::Expr;
 use crate::limits::MAX_DISPLAYS;
 
@@ -27,7 +27,28 @@ impl Shown {
     }
 }
 
+/// A value that is shown at every stop, for those who list them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Display {
+    /// Its number.
+    pub number: u64,
+    /// The command that asks for one like it.
+    pub command: Command,
+    /// The value here, or why there is none.
+    pub value: String,
+}
+
 impl Session {
+    /// The values that are shown, in the order in which they were asked for.
+    pub fn displays(&self) -> Vec<Display> {
+        let one = |d: &Shown| Display {
+            number: d.number,
+            command: Command::Display { expr: Some(d.expr.clone()), form: d.form },
+            value: self.display_line(d),
+        };
+        self.displays.iter().map(one).collect()
+    }
+
     /// The values here, a line each; what has none says why.
     pub fn display_lines(&self) -> Vec<String> {
         self.displays.iter().map(|d| self.display_line(d)).collect()

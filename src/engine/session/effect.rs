@@ -1,6 +1,6 @@
 //! What a command asks of the world outside, as data: the session touches no file.
 
-use crate::engine::command::{ExportForm, SaveFormat};
+use crate::engine::command::{ExportForm, PictureForm, SaveFormat};
 use crate::engine::program::Program;
 use std::sync::Arc;
 
@@ -32,6 +32,17 @@ pub enum Effect {
         /// The file, as the user named it.
         file: String,
     },
+    /// Write a picture of the screen to a file.
+    Screenshot {
+        /// The file, as the user named it.
+        file: String,
+        /// In which form.
+        form: PictureForm,
+        /// Columns and rows, where they were said.
+        size: Option<(u16, u16)>,
+        /// Over a file that is there.
+        over: bool,
+    },
 }
 
 impl Effect {
@@ -40,6 +51,7 @@ impl Effect {
         match self {
             Effect::Save { file, .. }
             | Effect::Write { file, .. }
+            | Effect::Screenshot { file, .. }
             | Effect::Export { file, .. } => file,
         }
     }

@@ -13,6 +13,7 @@ mod effect;
 mod eval;
 mod find;
 mod interest;
+mod lanes;
 mod look;
 mod module;
 mod moves;
@@ -20,21 +21,25 @@ mod order;
 mod passes;
 mod range;
 mod search;
+mod shares;
 mod span;
 mod stops;
 mod timeline;
 
 pub use super::expr::{PROPERTIES, RING_PROPERTIES};
+pub use display::Display;
 pub use effect::Effect;
 pub use eval::{EvalError, eval, eval_at, queue_of};
 pub use find::Found;
 pub use interest::{Interest, Look};
+pub use lanes::{Cell, Column, Did, Lane, Lanes, Looked, Signs, View};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
 pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
+pub use shares::{Share, ShareOf};
 pub use span::{Bounds, Happened, Span, Touched};
-pub use stops::{Area, SlotStop, Stop, StopKind, Then, loc_text, touches};
+pub use stops::{Area, SlotStop, Stop, StopKind, StopPlace, Then, loc_text, touches};
 pub use timeline::{Bound, Checkpoint, Timeline};
 
 #[cfg(test)]
@@ -243,6 +248,11 @@ impl Session {
         &self.stops
     }
 
+    /// The number that the next stop will have.
+    pub fn next_stop_number(&self) -> u64 {
+        self.next_stop
+    }
+
     /// Marks by name.
     pub fn marks(&self) -> &BTreeMap<String, u64> {
         &self.marks
@@ -356,6 +366,11 @@ impl Session {
             Command::Save { file, format, over } => self.save(file, *format, *over),
             Command::Export { form, file } => {
                 let effect = Effect::Export { form: *form, file: file.clone() };
+                Ok(Outcome { effect: Some(effect), ..Outcome::default() })
+            }
+            Command::Screenshot { file, form, size, over } => {
+                let (file, form, size, over) = (file.clone(), *form, *size, *over);
+                let effect = Effect::Screenshot { file, form, size, over };
                 Ok(Outcome { effect: Some(effect), ..Outcome::default() })
             }
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),

@@ -11,6 +11,7 @@ use crate::udma::profile::PROFILES;
 use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 
+mod lanes;
 mod line;
 pub(crate) mod twin;
 

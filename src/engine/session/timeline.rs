@@ -34,6 +34,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Work since the checkpoint before, in plain steps.
+    pub fn work_since(&self) -> u64 {
+        self.since
+    }
+
     /// Bytes that it and the one before hold but for what they share: an estimate from above.
     /// What memory became larger by is not among them: the newest state holds that anyway.
     fn bytes(&self, before: &Machine) -> u64 {
@@ -141,6 +146,16 @@ impl Timeline {
     /// The number of the last event, once a run came there.
     pub fn end(&self) -> Option<u64> {
         self.end
+    }
+
+    /// The newest event that the line was run to.
+    pub fn known(&self) -> u64 {
+        self.front.n
+    }
+
+    /// Work since the newest checkpoint, in plain steps.
+    pub fn newest_work(&self) -> u64 {
+        self.front.since
     }
 
     /// What its checkpoints are held to.

@@ -73,11 +73,14 @@ pub enum Kind {
     Asm,
     /// Writes it as assembly.
     Disasm,
+    /// Draws the screen.
+    Render,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Check, Kind::Lower, Kind::Run, Kind::Asm, Kind::Disasm];
+    pub const ALL: [Kind; 6] =
+        [Kind::Check, Kind::Lower, Kind::Run, Kind::Asm, Kind::Disasm, Kind::Render];
 
     /// The subcommand of this name does it.
     pub fn name(self) -> &'static str {
@@ -87,6 +90,7 @@ impl Kind {
             Kind::Run => "run",
             Kind::Asm => "asm",
             Kind::Disasm => "disasm",
+            Kind::Render => "render",
         }
     }
 
@@ -145,6 +149,21 @@ impl Kind {
                 "reading",
             ],
             Kind::Asm | Kind::Disasm => RINGS,
+            Kind::Render => &[
+                "size",
+                "keys",
+                "ascii",
+                "arch",
+                "profile",
+                "engine",
+                "queue",
+                "ring",
+                "start",
+                "batch",
+                "slots",
+                "ring-slots",
+                "memory-in",
+            ],
         }
     }
 }

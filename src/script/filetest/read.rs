@@ -256,9 +256,13 @@ impl Reader {
             let text = format!("a file test cannot run `{word}`");
             return self.wrong(at.place(word), text, &help);
         };
-        if self.test.grammar == Grammar::Dbg && kind != Kind::Run {
+        if self.test.grammar == Grammar::Dbg && !matches!(kind, Kind::Run | Kind::Render) {
             let text = format!("`{word}` is not for scripts");
-            return self.wrong(at.place(word), text, "a script is `run`");
+            return self.wrong(
+                at.place(word),
+                text,
+                "a script is `run`, or what it leads to `render`",
+            );
         }
         if kind == Kind::Lower && self.test.grammar != Grammar::Bir {
             return self.wrong(at.place(word), "only a module is lowered", "");

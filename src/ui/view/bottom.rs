@@ -84,15 +84,20 @@ pub fn hints(model: &Model, width: u16) -> Row {
     };
     let module = model.has_module();
     let lesson = model.lesson.is_some();
+    let here = When::In(model.focus);
+    let own = || KEYMAP.iter().filter(move |b| b.when == here);
     let holds = move |b: &&Binding| {
         let has_place = match b.when {
             When::Module => module,
             When::Lesson => lesson,
+            When::In(_) => false,
             _ => true,
         };
-        !b.hint.is_empty() && has_place
+        // The pane with the focus may have another use for the key.
+        let taken = || own().any(|o| o.keys.first() == b.keys.first());
+        !b.hint.is_empty() && has_place && !taken()
     };
-    let hinted = || KEYMAP.iter().filter(holds);
+    let hinted = || own().filter(|b| !b.hint.is_empty()).chain(KEYMAP.iter().filter(holds));
     let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
     let mut left = Row::new();
     for b in hinted().filter(|b| !basic(b)) {

@@ -1,6 +1,7 @@
 //! Drawing: the model into a buffer, pane by pane. Nothing here changes the model.
 
 mod bottom;
+mod budget;
 mod checks;
 mod compact;
 mod events;
@@ -13,12 +14,14 @@ mod palette;
 pub mod popup;
 mod rings;
 mod source;
+mod stops;
+pub mod timeline;
 
 pub use memory::target as memory_target;
 
 use super::layout::{Areas, Pane};
 use super::model::Model;
-use super::rows::{self, Row, clip, width};
+use super::rows::{self, Hit, Row, clip, width};
 use crate::diag::render::printable;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -36,6 +39,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     for (pane, area) in &areas.panes {
         draw_pane(model, *pane, *area, buf);
     }
+    rows::draw(&[timeline::scrubber(model, areas.scrubber.width)], areas.scrubber, buf);
     rows::draw(&compact::summary(model, areas.summary.width), areas.summary, buf);
     rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
     rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
@@ -54,9 +58,13 @@ pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
         let focused = model.focus == pane;
         let mark = if focused { model.theme.cursor() } else { across };
         let mut row = Row::text(mark.to_string(), model.theme.border());
-        let room = usize::from(area.width).saturating_sub(4);
+        if pane.is_tab() {
+            tabs(model, pane, focused, &mut row);
+        }
+        let room = usize::from(area.width).saturating_sub(3 + row.width());
         let title = format!(" {} ", clip(&pane_title(model, pane), room));
-        row.push(title, model.theme.title(focused));
+        let style = if pane.is_tab() { model.theme.text() } else { model.theme.title(focused) };
+        row.push(title, style);
         let rest = usize::from(area.width).saturating_sub(row.width());
         row.push(across.to_string().repeat(rest), model.theme.border());
         rows::draw(&[row], area, buf);
@@ -68,6 +76,30 @@ pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
         }
     }
     rows::draw(&pane_rows(model, pane, inner.width, inner.height), inner, buf);
+}
+
+/// The names of the panes that share a place; each can be clicked.
+fn tabs(model: &Model, shown: Pane, focused: bool, row: &mut Row) {
+    let t = model.theme;
+    for pane in Pane::TABS {
+        let style = match (pane == shown, focused) {
+            (true, focused) => t.title(focused),
+            (false, _) => t.dim(),
+        };
+        let name = if pane == shown { format!("[{}]", pane.name()) } else { pane.name().into() };
+        row.push_hit(format!(" {name} "), style, Some(Hit::Tab(pane)));
+    }
+    row.push(model.theme.lines().0.to_string(), t.border());
+}
+
+/// The tab whose name lies at a column of the title of a pane.
+pub fn tab_at(model: &Model, pane: Pane, column: u16) -> Option<Pane> {
+    let mut row = Row::text(" ", model.theme.border());
+    tabs(model, pane, false, &mut row);
+    match row.hit_at(usize::from(column)) {
+        Some(Hit::Tab(pane)) => Some(pane),
+        _ => None,
+    }
 }
 
 /// What a pane shows inside an area of a size.
@@ -83,6 +115,9 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
         Pane::Events => events::rows(model, w),
         Pane::Checks => checks::rows(model, w, usize::from(height)),
         Pane::Source => source::rows(model, w, usize::from(height)),
+        Pane::Timeline => timeline::rows(model, w, usize::from(height)),
+        Pane::Budget => budget::rows(model, w, usize::from(height)),
+        Pane::Stops => stops::rows(model, w, usize::from(height)),
     }
 }
 
@@ -100,6 +135,9 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
         Pane::Source => source::title(model),
+        Pane::Timeline => timeline::title(model),
+        Pane::Budget => budget::title(model),
+        Pane::Stops => stops::title(model),
         Pane::Marker | Pane::Events => pane.name().to_owned(),
     }
 }

@@ -16,7 +16,7 @@ use super::search::{Ended, Pace, Question, Search, Watch as Watching};
 use super::{EvalError, Outcome, Prior, Session, eval};
 use crate::bir::Pos;
 use crate::diag::Diagnostic;
-use crate::engine::command::{Block, BlockLine, Catch, Loc, Numbers, Switch, Watch};
+use crate::engine::command::{Block, BlockLine, Catch, Command, Loc, Numbers, Switch, Watch};
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, Machine};
@@ -117,6 +117,21 @@ impl Stop {
         t
     }
 
+    /// The command that sets one like it, commands left aside.
+    pub fn command(&self) -> Command {
+        let (cond, once, after) = (self.cond.clone(), self.then == Then::Delete, self.after);
+        match self.kind.clone() {
+            StopKind::Break(loc) => Command::Break { loc, cond, once, after },
+            StopKind::Watch(watch) => Command::Watch { watch, cond, once, after },
+            StopKind::Catch(what) => Command::Catch { what, cond, once, after },
+        }
+    }
+
+    /// Its commands, a line each.
+    pub fn commands(&self) -> Vec<String> {
+        self.block.iter().flat_map(attached::lines).collect()
+    }
+
     /// `breakpoint 3`.
     pub fn title(&self) -> String {
         format!("{} {}", self.kind.name(), self.number)
@@ -156,6 +171,19 @@ pub struct SlotStop {
     pub watches: bool,
     /// Heeded.
     pub enabled: bool,
+}
+
+/// Where a stop can be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopPlace {
+    /// A slot.
+    Slot(QueueId, Dir, u64),
+    /// An instruction of the loaded module.
+    Inst(Pos),
+    /// An event.
+    Event(u64),
+    /// A queue.
+    Queue(QueueId),
 }
 
 /// A place as commands write it.
@@ -510,6 +538,34 @@ impl Session {
     pub fn watch_on_slot(&self, id: QueueId, dir: Dir, slot: u64) -> Option<u64> {
         let watches = |s: &&Stop| s.of_slot(self, id, dir, slot) == Some(true);
         self.stops.iter().find(watches).map(|s| s.number)
+    }
+
+    /// What is not said by how a stop was asked for: addresses, or that there is no such thing.
+    pub fn stop_words(&self, stop: &Stop) -> Option<String> {
+        stop.target.place(self)
+    }
+
+    /// Where a stop can be looked at, if somewhere.
+    pub fn stop_place(&self, stop: &Stop) -> Option<StopPlace> {
+        match &stop.target {
+            Target::Slots { queue, dir, first, .. } => Some(StopPlace::Slot(*queue, *dir, *first)),
+            Target::Event(n) => Some(StopPlace::Event(*n)),
+            Target::Queue(id) | Target::Doorbell(Some(id)) => Some(StopPlace::Queue(*id)),
+            Target::Insts(insts) => insts.first().map(StopPlace::Inst),
+            Target::Watch { area, .. } | Target::Bytes(area) => self.slot_of_bytes(*area),
+            _ => None,
+        }
+    }
+
+    /// The slot of a ring in which bytes begin.
+    fn slot_of_bytes(&self, area: Area) -> Option<StopPlace> {
+        let bytes = crate::udma::DESC_BYTES as u64;
+        let rings = self.machine.queues.iter().flat_map(|q| Dir::BOTH.map(|d| (q, d)));
+        rings.into_iter().find_map(|(q, dir)| {
+            let ring = q.ring(dir);
+            let slot = area.addr.checked_sub(ring.base)? / bytes;
+            (slot < ring.size).then_some(StopPlace::Slot(q.id(), dir, slot))
+        })
     }
 
     /// The stops, a line each below a heading, their commands below them.

@@ -206,6 +206,11 @@ impl Target {
 }
 
 impl Insts {
+    /// The first of them.
+    pub(super) fn first(&self) -> Option<Pos> {
+        self.positions.first().copied()
+    }
+
     /// Whether an origin is of these; those of completion pairs are not.
     fn holds(&self, queue: QueueId, o: &Origin) -> bool {
         let whole = || o.block.is_some_and(|b| self.whole.contains(&(queue, b.0)));
