@@ -260,3 +260,10 @@ pub const MAX_TEST_DEPTH: usize = 64;
 pub const MAX_TEST_JOBS: u64 = 256;
 /// Lines of a difference that are shown.
 pub const MAX_DIFFERENCE_LINES: usize = 200;
+/// Events of a run, and bytes that they touch together with those of all locations, up to which
+/// the screen proves the stages of a module without being asked.
+pub const MAX_PROVED_EVENTS: u64 = 1 << 12;
+/// See [`MAX_PROVED_EVENTS`].
+pub const MAX_PROVED_BYTES: u64 = 1 << 20;
+/// Places that were left by a jump and can be gone back to.
+pub const MAX_JUMPS: usize = 100;

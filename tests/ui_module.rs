@@ -220,7 +220,7 @@ fn a_click_on_a_line_selects_its_instruction() {
 /// The trigger and the block that it fires are marked with the engine's name.
 #[test]
 fn the_line_of_a_sequencer_has_its_name_and_so_has_the_block_that_it_fires() {
-    let mut m = at((200, 60), &("", ">>>>>", "loop.bir"));
+    let mut m = at((200, 60), &("", ">>>>>Z", "loop.bir"));
     for n in 0..4 {
         keys(&mut m, "d");
         let shown = text(&draw(&m));
@@ -289,12 +289,13 @@ fn a_module_is_stepped_to_its_end_and_back() {
 fn tab_goes_through_the_panes_of_a_module() {
     let mut m = at((80, 24), &("", "", "copy.bir"));
     let mut seen = vec![m.focus];
-    for _ in 0..7 {
+    for _ in 0..8 {
         keys(&mut m, "<Tab>");
         seen.push(m.focus);
     }
     let all = [
         Pane::Source,
+        Pane::Passes,
         Pane::Tx,
         Pane::Inspector,
         Pane::Marker,
@@ -327,7 +328,7 @@ fn a_program_without_a_module_has_no_stages() {
     keys(&mut m, ",.:pass next<Enter>");
     assert_eq!(m.session.stage(), None);
     assert!(text(&draw(&m)).contains("S010"), "{}", text(&draw(&m)));
-    assert!(!Pane::all(false).any(|p| p == Pane::Source));
+    assert!(!Pane::all(dmadbg::ui::layout::Texts::None).any(|p| p == Pane::Source));
 }
 
 #[test]
@@ -376,6 +377,6 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     assert!(m.session.stops().is_empty());
     assert_eq!(marked(&m), 0);
     // A block is marked at its line, after the stage that has it.
-    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>");
+    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>Z");
     assert_eq!(marked(&m), 1);
 }

@@ -23,11 +23,13 @@ pub enum Edge {
     Memory,
     /// Over the checks: their height.
     Checks,
+    /// Between a module's text and its passes: the height of the passes.
+    Passes,
 }
 
 impl Edge {
     /// All of them.
-    pub const ALL: [Edge; 8] = [
+    pub const ALL: [Edge; 9] = [
         Edge::Side,
         Edge::Inspector,
         Edge::Rings,
@@ -36,6 +38,7 @@ impl Edge {
         Edge::Marker,
         Edge::Memory,
         Edge::Checks,
+        Edge::Passes,
     ];
 
     /// Its name.
@@ -49,6 +52,7 @@ impl Edge {
             Edge::Marker => "marker",
             Edge::Memory => "memory",
             Edge::Checks => "checks",
+            Edge::Passes => "passes",
         }
     }
 }
@@ -76,14 +80,22 @@ const FARTHEST: i16 = 400;
 pub struct Arrangement {
     /// The pane with the focus has the screen to itself.
     pub zoom: bool,
+    /// Where there is room for one of them, a module's passes stand in the place of its text.
+    pub passes: bool,
     moved: [i16; Edge::ALL.len()],
 }
 
 /// Arrangements by the key that takes them.
 pub const PRESETS: [(&str, Arrangement); 3] = [
-    ("as it comes", Arrangement { zoom: false, moved: [0; 8] }),
-    ("much text", Arrangement { zoom: false, moved: [0, -4, 0, 24, -8, 0, 0, 0] }),
-    ("much on the right", Arrangement { zoom: false, moved: [18, 0, 0, -10, 0, 0, 6, 2] }),
+    ("as it comes", Arrangement { zoom: false, passes: false, moved: [0; 9] }),
+    (
+        "much text",
+        Arrangement { zoom: false, passes: false, moved: [0, -4, 0, 24, -8, 0, 0, 0, 0] },
+    ),
+    (
+        "much on the right",
+        Arrangement { zoom: false, passes: false, moved: [18, 0, 0, -10, 0, 0, 6, 2, 0] },
+    ),
 ];
 
 impl Arrangement {
@@ -142,6 +154,7 @@ pub fn edges(pane: Pane, module: bool) -> [(Edge, i16); 2] {
         Pane::Memory => [(Edge::Side, 1), (Edge::Memory, 1)],
         Pane::Checks => [(Edge::Side, 1), (Edge::Checks, 1)],
         Pane::Source => [(Edge::Source, 1), (Edge::Text, -1)],
+        Pane::Passes => [(Edge::Source, 1), (Edge::Passes, 1)],
     }
 }
 

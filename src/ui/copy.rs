@@ -45,7 +45,7 @@ impl Model {
             Pane::Memory => self.copied_memory(form),
             Pane::Marker => self.copied_marker(form),
             Pane::Checks => self.copied_finding(form),
-            Pane::Source => self.copied_line(form),
+            Pane::Source | Pane::Passes => self.copied_line(form),
         }
     }
 

@@ -185,6 +185,16 @@ pub enum Action {
     ToggleWatch,
     /// Select the instruction of the line, and its slots.
     SelectInst,
+    /// Back (-1) or forward (1) in the list of places.
+    Jump(i64),
+    /// Show the list of places.
+    Jumps,
+    /// Take what is selected in a popup, or close it.
+    Choose,
+    /// From the text of a module to its passes, or back.
+    TogglePasses,
+    /// Prove that every stage leaves the same memory.
+    Prove,
     /// To the selected event or the event of the selected finding: `goto`.
     GotoSelected,
     /// The other ring.
@@ -328,6 +338,20 @@ pub static KEYMAP: &[Binding] = &[
     of_module(&[ch('<'), ch(',')], "pass prev", "the stage before", ""),
     of_module(&[ch('P')], "pass", "all stages, with what each holds", ""),
     of_module(&[ch('=')], "pass diff", "what the stage made of the one before", ""),
+    act(
+        &[ch('v')],
+        When::Module,
+        Action::TogglePasses,
+        "before and after the stage, or the text",
+        "passes",
+    ),
+    act(
+        &[ch('V')],
+        When::Module,
+        Action::Prove,
+        "prove that every stage leaves the same memory",
+        "",
+    ),
     run(&[ch('e')], "step event", "one event forward", "event"),
     run(&[ch('E')], "reverse-step event", "one event back", ""),
     run(&[ch('d')], "doorbell", "to and through the next doorbell", "doorbell"),
@@ -399,6 +423,9 @@ pub static KEYMAP: &[Binding] = &[
     act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
     act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
     act(&[ch('[')], When::Panes, Action::Queue(-1), "previous queue", ""),
+    act(&[ch('('), ctrl('o')], When::Panes, Action::Jump(-1), "back to where a jump began", ""),
+    act(&[ch(')')], When::Panes, Action::Jump(1), "forward again", ""),
+    act(&[ch('J')], When::Panes, Action::Jumps, "places that were left by jumps", ""),
     act(&[ch('z')], When::Panes, Action::ToggleFold, "fold equal slots, or show each", ""),
     act(
         &[ch('a')],
@@ -422,6 +449,22 @@ pub static KEYMAP: &[Binding] = &[
         "select the instruction and its slots",
         "",
     ),
+    act(LEFT, When::In(Pane::Passes), Action::Columns(-1), "text to the left", ""),
+    act(RIGHT, When::In(Pane::Passes), Action::Columns(1), "text to the right", ""),
+    act(
+        ENTER,
+        When::In(Pane::Passes),
+        Action::SelectInst,
+        "open a fold; select the instruction",
+        "",
+    ),
+    act(
+        &[ch('z')],
+        When::In(Pane::Passes),
+        Action::ToggleFold,
+        "fold equal lines, or show each",
+        "",
+    ),
     act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
     act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
@@ -437,12 +480,13 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ctrl('l')], When::Panes, Action::Redraw, "draw everything anew", ""),
     act(&[ctrl('z')], When::Panes, Action::Suspend, "suspend; `fg` resumes", ""),
     act(
-        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::Enter), key(KeyCode::F(1)), ctrl('c')],
+        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::F(1)), ctrl('c')],
         When::Popup,
         Action::Close,
         "close",
         "",
     ),
+    act(ENTER, When::Popup, Action::Choose, "close; in the list of places go there", ""),
     act(UP, When::Popup, Action::Rows(-1), "a line up", ""),
     act(DOWN, When::Popup, Action::Rows(1), "a line down", ""),
     act(&[key(KeyCode::PageUp), ctrl('b')], When::Popup, Action::Page(-1), "a page up", ""),

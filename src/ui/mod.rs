@@ -6,6 +6,7 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod aligned;
 pub mod arrange;
 pub mod colour;
 pub mod config;
@@ -13,11 +14,13 @@ pub mod copy;
 pub mod folding;
 pub mod highlight;
 pub mod journal;
+pub mod jumps;
 pub mod keymap;
 pub mod layout;
 pub mod lesson;
 pub mod model;
 pub mod palette;
+pub mod passes;
 pub mod picture;
 pub mod record;
 pub mod rows;

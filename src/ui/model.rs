@@ -5,9 +5,11 @@ use super::arrange::{Arrangement, Border};
 use super::config::Config;
 use super::folding::RingLine;
 use super::journal::Journal;
+use super::jumps::{Jumps, Landing, Spot};
 use super::keymap::Keymap;
-use super::layout::{self, Areas, Pane};
+use super::layout::{self, Areas, Pane, Texts};
 use super::palette::Palette;
+use super::passes::Passes;
 use super::search::Search;
 use super::source::Source;
 use super::{seams, theme::Theme, view};
@@ -80,6 +82,8 @@ pub enum Popup {
     Help,
     /// The answer of a command.
     Output(Vec<String>),
+    /// Places that were left by jumps, and which of them is selected.
+    Jumps(usize),
 }
 
 /// The newest answer.
@@ -155,6 +159,14 @@ pub struct Model {
     pub memory_rows: i64,
     /// The text of a module.
     pub source: Source,
+    /// Its passes.
+    pub passes: Passes,
+    /// Places that were left by a jump.
+    pub jumps: Jumps,
+    /// The place that the session is on its way to.
+    pub(super) landing: Option<Landing>,
+    /// Where the jump began that a command is about to make.
+    pub(super) jump_from: Option<Spot>,
     /// Selected finding, counted from the newest.
     pub check_cursor: usize,
     /// The command line, while it is open.
@@ -191,6 +203,11 @@ pub struct Model {
     pub derived: Derived,
 }
 
+/// What texts a program has.
+fn texts_of(p: &Program) -> Texts {
+    if p.module.is_some() { Texts::Module } else { Texts::None }
+}
+
 /// The descriptor in a slot of a state, and what the slot is at.
 pub fn slot_in(m: &Machine, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, Life)> {
     let q = m.queue(id)?;
@@ -212,7 +229,7 @@ impl Model {
         let module = session.program().module.is_some();
         let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus, module, &Arrangement::default()),
+            areas: layout::areas(size, focus, texts_of(session.program()), &Arrangement::default()),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -238,6 +255,10 @@ impl Model {
             event_top: 1,
             memory_rows: 0,
             source: Source::default(),
+            passes: Passes::default(),
+            jumps: Jumps::default(),
+            landing: None,
+            jump_from: None,
             check_cursor: 0,
             line: None,
             palette: None,
@@ -281,6 +302,11 @@ impl Model {
         let text = "edits are not saved: the key again leaves, `:save FILE` keeps them";
         self.say(text, Some(Severity::Warning));
         true
+    }
+
+    /// What texts the program has.
+    pub fn texts(&self) -> Texts {
+        texts_of(self.session.program())
     }
 
     /// The selected queue.
@@ -564,11 +590,17 @@ impl Model {
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
         let rows = view::lesson::height(self);
+        match self.focus {
+            Pane::Passes => self.arrangement.passes = true,
+            Pane::Source => self.arrangement.passes = false,
+            _ => {}
+        }
         self.derived.areas =
-            layout::areas_with(self.size, self.focus, self.has_module(), &self.arrangement, rows);
+            layout::areas_with(self.size, self.focus, self.texts(), &self.arrangement, rows);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
+        self.prepare_passes();
         self.prepare_search();
         self.prepare_ring();
         self.prepare_events();

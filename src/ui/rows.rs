@@ -22,6 +22,10 @@ pub enum Hit {
     Finding(usize),
     /// A line of a module's text, from 0.
     Line(usize),
+    /// A row of the passes, by its number among those shown.
+    Pass(usize),
+    /// A stage of the lowering, by its place.
+    Stage(usize),
 }
 
 /// A piece of a row.

@@ -12,7 +12,7 @@ impl Model {
     /// Sets or deletes a breakpoint: in a module's text at the instruction of the line, else at
     /// the selected slot. Nothing where no instruction stands.
     pub(super) fn break_toggle(&self) -> Option<String> {
-        if self.focus == Pane::Source {
+        if matches!(self.focus, Pane::Source | Pane::Passes) {
             return self.break_inst();
         }
         let (dir, slot) = (self.selection.dir, self.selection.slot);

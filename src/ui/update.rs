@@ -53,6 +53,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
+    let from = model.spot();
+    (model.landing, model.jump_from) = (None, None);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
@@ -72,10 +74,18 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     model.warned &= !warned;
     // Another slot is looked at, and no instruction was selected for it.
     let other = looked(model) != before.0 && model.source.selected == before.1;
-    if other && model.focus != Pane::Source {
+    if other && !matches!(model.focus, Pane::Source | Pane::Passes) {
         model.slot_to_source();
     }
     model.prepare();
+    // A jump that a command is still to make ends with it.
+    if effects.is_empty()
+        && let Some(from) = model.jump_from.take()
+    {
+        model.leave(from);
+    } else if model.jump_from.is_some() {
+        model.jump_from = Some(from);
+    }
     effects
 }
 
@@ -102,14 +112,17 @@ pub fn finish(
     command: &Command,
     watch: &mut dyn FnMut(&Model, crate::engine::session::Progress) -> std::ops::ControlFlow<()>,
 ) -> bool {
+    let from = model.spot();
     match model.run(command, watch) {
         Ok(quit) => {
             // The line has done its work.
             model.line = None;
             model.prepare();
+            model.after_command(command, from);
             quit
         }
         Err(d) => {
+            model.stay_put();
             // Carets point into the line as it stands.
             let typed = model.line.as_ref().map(|l| l.input.value().to_owned());
             model.refuse(typed.map_or(d.clone(), |text| script::pinned(d, &text)));
@@ -179,7 +192,24 @@ fn command(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    if super::jumps::action_jumps(action) {
+        model.jump_from = Some(model.spot());
+    }
     match action {
+        Action::Jump(by) => {
+            let way = model.jump(by);
+            return way.iter().flat_map(|text| command(model, text)).collect();
+        }
+        Action::Jumps => {
+            let at = model.jumps.len().0;
+            model.popup = Some((Popup::Jumps(at), 0));
+        }
+        Action::Choose => {
+            if let Some((Popup::Jumps(at), _)) = model.popup.take() {
+                let way = model.jump_to(at);
+                return way.iter().flat_map(|text| command(model, text)).collect();
+            }
+        }
         Action::Rows(n) => rows(model, n),
         Action::Page(n) => rows(model, n * page(model)),
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
@@ -191,7 +221,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Focus(n) => {
             let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
-            focus(model, model.focus.step(n as isize, ring, model.has_module()));
+            focus(model, model.focus.step(n as isize, ring, model.texts()));
         }
         Action::Queue(n) => return queue(model, n),
         Action::ToggleBreak => {
@@ -213,7 +243,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             };
         }
         Action::FlipBit => return flip_bit(model),
+        Action::SelectInst if model.focus == Pane::Passes => model.pass_enter(),
         Action::SelectInst => model.source_to_slot(),
+        Action::TogglePasses => model.toggle_passes(),
+        Action::Prove => model.prove(),
         Action::GotoSelected => {
             let event = match model.focus {
                 Pane::Checks => {
@@ -233,6 +266,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
             model.select_slot(Some(other), model.selection.slot);
         }
+        Action::ToggleFold if model.focus == Pane::Passes => model.fold_passes(),
         Action::ToggleFold => {
             model.fold = !model.fold;
             model.say(
@@ -359,6 +393,12 @@ fn rows(model: &mut Model, n: i64) {
         p.cursor = shift(p.cursor as u64, last) as usize;
         return;
     }
+    if let Some((Popup::Jumps(at), _)) = &model.popup {
+        let (behind, ahead) = model.jumps.len();
+        let at = shift(*at as u64, (behind + ahead) as u64) as usize;
+        model.popup = Some((Popup::Jumps(at), at.saturating_sub(2)));
+        return;
+    }
     if let Some((_, scroll)) = &mut model.popup {
         *scroll = (*scroll as u64).saturating_add_signed(n).min(1 << 20) as usize;
         let max = view::popup::max_scroll(model);
@@ -390,6 +430,7 @@ fn rows(model: &mut Model, n: i64) {
             model.check_cursor = shift(model.check_cursor as u64, last) as usize;
         }
         Pane::Source => model.source_rows(n),
+        Pane::Passes => model.pass_rows(n),
         Pane::Marker => {}
     }
 }
@@ -412,7 +453,7 @@ fn columns(model: &mut Model, n: i64) {
         }
         return;
     }
-    if model.focus == Pane::Source {
+    if matches!(model.focus, Pane::Source | Pane::Passes) {
         model.source_columns(n);
         return;
     }
@@ -607,6 +648,9 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         rows.get(usize::from(y - area.y)).and_then(|r| r.hit_at(usize::from(x - area.x)))
     });
     focus(model, pane);
+    if hit.is_some() {
+        model.jump_from = Some(model.spot());
+    }
     match hit.flatten() {
         Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
         Some(Hit::Bit(word, bit)) if model.bit() == (word, bit) => return flip_bit(model),
@@ -622,6 +666,16 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         Some(Hit::Line(n)) => {
             model.source.cursor = n;
             model.source_to_slot();
+        }
+        Some(Hit::Pass(n)) => {
+            model.passes.row = n;
+            model.pass_to_text();
+            model.pass_enter();
+        }
+        Some(Hit::Stage(n)) => {
+            if let Some(stage) = crate::engine::command::Pass::STAGES.get(n) {
+                return command(model, &format!("pass {stage}"));
+            }
         }
         None => {}
     }

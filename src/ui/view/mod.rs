@@ -13,6 +13,7 @@ mod palette;
 pub mod popup;
 mod rings;
 mod source;
+mod stages;
 
 pub use memory::target as memory_target;
 
@@ -83,6 +84,7 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
         Pane::Events => events::rows(model, w),
         Pane::Checks => checks::rows(model, w, usize::from(height)),
         Pane::Source => source::rows(model, w, usize::from(height)),
+        Pane::Passes => stages::rows(model, w, usize::from(height)),
     }
 }
 
@@ -100,6 +102,7 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
         Pane::Source => source::title(model),
+        Pane::Passes => stages::title(model),
         Pane::Marker | Pane::Events => pane.name().to_owned(),
     }
 }

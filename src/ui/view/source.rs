@@ -35,7 +35,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let Some(listing) = model.listing() else {
         return vec![Row::text("the program is rings without a module", model.theme.dim())];
     };
-    let parts = split(height);
+    let parts = split(height, model.passes_stand());
     let mut out = match parts.stages {
         0 => Vec::new(),
         1 => vec![strip(model, width)],
@@ -51,12 +51,12 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
-fn snapshots(model: &Model) -> &[Snapshot] {
+pub fn snapshots(model: &Model) -> &[Snapshot] {
     model.session.program().module.as_ref().map_or(&[], |m| &m.lowered.snapshots)
 }
 
 /// Errors and warnings of a stage, or that there are none.
-fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
+pub fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
     let count = |x| s.findings.iter().filter(|f| f.diag.severity == x).count();
     for severity in [Severity::Error, Severity::Warning] {
         let n = count(severity);
@@ -69,7 +69,7 @@ fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
 }
 
 /// The stages on one line, the selected one in brackets, and what it holds.
-fn strip(model: &Model, width: usize) -> Row {
+pub fn strip(model: &Model, width: usize) -> Row {
     let t = model.theme;
     let here = model.session.stage();
     let mut row = Row::new();
@@ -219,7 +219,7 @@ fn detail(model: &Model, listing: &Listing, width: usize) -> Vec<Row> {
 
 /// Which instruction of the loaded module it is, how many lines stem from it, and where its
 /// descriptors were put last.
-fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
+pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     let program = model.session.program();
     let mut out = printable(&program.inst_text(pos));
     let info = program.module.as_ref().and_then(|m| m.inst(pos));
