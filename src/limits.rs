@@ -267,3 +267,8 @@ pub const MAX_PROVED_EVENTS: u64 = 1 << 12;
 pub const MAX_PROVED_BYTES: u64 = 1 << 20;
 /// Places that were left by a jump and can be gone back to.
 pub const MAX_JUMPS: usize = 100;
+/// Operations of the host script up to which the screen shows the assembly of a program that came
+/// without one.
+pub const MAX_SHOWN_OPS: usize = 1 << 12;
+/// Bytes of its contents and operations up to which it does.
+pub const MAX_SHOWN_BYTES: u64 = 1 << 18;

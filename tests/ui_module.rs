@@ -361,7 +361,7 @@ fn the_theme_of_a_module_is_the_same_as_of_rings() {
 fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     let mut m = model(module("copy.bir"), "copy.bir", (200, 60));
     m.focus = Pane::Source;
-    keys(&mut m, "b");
+    keys(&mut m, "Zb");
     while m.session.stops().is_empty() {
         assert!(m.said.as_ref().is_some_and(|s| s.text.starts_with("no instruction")));
         keys(&mut m, "<Down>b");
@@ -377,6 +377,6 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     assert!(m.session.stops().is_empty());
     assert_eq!(marked(&m), 0);
     // A block is marked at its line, after the stage that has it.
-    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>Z");
+    keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>");
     assert_eq!(marked(&m), 1);
 }

@@ -143,7 +143,7 @@ impl Model {
             selection: self.selection,
             focus: self.focus,
             stage: self.session.stage(),
-            line: self.source.cursor,
+            line: if self.has_assembly() { self.assembly.cursor } else { self.source.cursor },
             inst: self.source.selected,
         }
     }
@@ -237,7 +237,11 @@ impl Model {
         self.focus = to.focus;
         self.selection = to.selection;
         self.source.selected = to.inst;
-        self.source.stay(to.line, self.session.stage());
+        if self.has_assembly() {
+            (self.assembly.cursor, self.assembly.seek) = (to.line, None);
+        } else {
+            self.source.stay(to.line, self.session.stage());
+        }
         self.prepare();
     }
 

@@ -38,6 +38,8 @@ pub enum Pane {
 pub enum Texts {
     /// None.
     None,
+    /// An assembly.
+    Assembly,
     /// A module: its text after every stage, and its passes.
     Module,
 }
@@ -47,6 +49,7 @@ impl Texts {
     pub fn panes(self) -> &'static [Pane] {
         match self {
             Texts::None => &[],
+            Texts::Assembly => &[Pane::Source],
             Texts::Module => &[Pane::Source, Pane::Passes],
         }
     }
@@ -251,7 +254,8 @@ pub fn areas_with(
     }
     match texts {
         Texts::Module => with_source(main, focus, arrangement, &mut out),
-        Texts::None => full(main, arrangement, &mut out),
+        Texts::Assembly => with_assembly(main, focus, arrangement, &mut out),
+        Texts::None => full(main, focus, arrangement, &mut out),
     }
     out
 }
@@ -273,7 +277,9 @@ fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u1
     out.borders.push(Border { edge, area, level: false, grows, sizes });
 }
 
-fn full(main: Rect, a: &Arrangement, out: &mut Areas) {
+/// The rings, what is selected in them, and the narrow column. An assembly that has no place of
+/// its own takes that of the inspector while it has the focus.
+fn full(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
     let (left, right) = columns(main, a, out);
     // A narrow screen breaks the longest ruler in two.
     let more = if main.width < 140 { 2 } else { 0 };
@@ -282,9 +288,24 @@ fn full(main: Rect, a: &Arrangement, out: &mut Areas) {
     let mut rings = left;
     let inspector = cut_bottom(&mut rings, a.size(Edge::Inspector, natural, LEAST_INSPECTOR, most));
     both_rings(rings, a, out);
-    out.panes.push((Pane::Inspector, inspector));
+    let source = focus == Pane::Source && out.pane(Pane::Source).is_none();
+    out.panes.push((if source { Pane::Source } else { Pane::Inspector }, inspector));
     level(out, Edge::Inspector, inspector, -1, (natural, inspector.height));
     side(right, a, out);
+}
+
+/// All panes with an assembly: on the left where there is much room.
+fn with_assembly(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
+    if main.width < WIDE.0 || main.height < WIDE.1 {
+        return full(main, focus, a, out);
+    }
+    let natural = main.width / 3;
+    let most = main.width.saturating_sub(FULL.0);
+    let source = Rect { width: a.size(Edge::Source, natural, LEAST.0, most), ..main };
+    out.panes.push((Pane::Source, source));
+    let rest = Rect { x: source.right(), width: main.width - source.width, ..main };
+    upright(out, Edge::Source, rest, 1, (natural, source.width));
+    full(rest, focus, a, out);
 }
 
 /// The rings side by side. Tx has more to show than Rx.
@@ -365,7 +386,7 @@ fn with_source(main: Rect, focus: Pane, a: &Arrangement, out: &mut Areas) {
                 level(out, Edge::Passes, passes, -1, (natural, passes.height));
             }
         }
-        full(rest, a, out);
+        full(rest, focus, a, out);
         return;
     }
     let (mut left, right) = columns(main, a, out);
@@ -421,6 +442,7 @@ mod tests {
                     (Pane::Inspector, Texts::None),
                     (Pane::Source, Texts::Module),
                     (Pane::Passes, Texts::Module),
+                    (Pane::Source, Texts::Assembly),
                     (Pane::Rx, Texts::Module),
                     (Pane::Inspector, Texts::Module),
                 ] {
@@ -443,7 +465,7 @@ mod tests {
     #[test]
     fn wherever_borders_are_moved_every_pane_keeps_its_room() {
         for (w, h) in [(120, 30), (140, 36), (160, 45), (200, 60), (250, 80)] {
-            for texts in [Texts::None, Texts::Module] {
+            for texts in [Texts::None, Texts::Assembly, Texts::Module] {
                 for by in [-400, -60, -9, 9, 60, 400] {
                     for edge in Edge::ALL {
                         let mut moved = Arrangement::default();

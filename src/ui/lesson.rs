@@ -41,6 +41,7 @@ impl Model {
     fn begin_with(&mut self, session: crate::engine::session::Session) {
         self.session = session;
         self.source = Default::default();
+        self.take_assembly();
         self.search = None;
         self.ring_top = 0;
         self.focus = match self.has_module() {

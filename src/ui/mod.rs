@@ -8,6 +8,7 @@
 
 pub mod aligned;
 pub mod arrange;
+pub mod assembly;
 pub mod colour;
 pub mod config;
 pub mod copy;

@@ -2,6 +2,7 @@
 //! out from both for drawing.
 
 use super::arrange::{Arrangement, Border};
+use super::assembly::{Assembly, Seek};
 use super::config::Config;
 use super::folding::RingLine;
 use super::journal::Journal;
@@ -22,6 +23,7 @@ use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Outcome, Progress, Session, SlotStop};
 use crate::learn::{Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
+use crate::load::SourceText;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::collections::VecDeque;
@@ -45,6 +47,8 @@ pub struct Title {
     pub notes: Vec<Diagnostic>,
     /// Codes whose findings are accepted, and not shown.
     pub policy: Policy,
+    /// The assembly of the program, where it has one.
+    pub source: Option<SourceText>,
 }
 
 /// Where the user looks.
@@ -161,6 +165,8 @@ pub struct Model {
     pub source: Source,
     /// Its passes.
     pub passes: Passes,
+    /// The assembly of a program without a module.
+    pub assembly: Assembly,
     /// Places that were left by a jump.
     pub jumps: Jumps,
     /// The place that the session is on its way to.
@@ -203,11 +209,6 @@ pub struct Model {
     pub derived: Derived,
 }
 
-/// What texts a program has.
-fn texts_of(p: &Program) -> Texts {
-    if p.module.is_some() { Texts::Module } else { Texts::None }
-}
-
 /// The descriptor in a slot of a state, and what the slot is at.
 pub fn slot_in(m: &Machine, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, Life)> {
     let q = m.queue(id)?;
@@ -229,7 +230,7 @@ impl Model {
         let module = session.program().module.is_some();
         let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus, texts_of(session.program()), &Arrangement::default()),
+            areas: layout::areas(size, focus, Texts::None, &Arrangement::default()),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -256,6 +257,7 @@ impl Model {
             memory_rows: 0,
             source: Source::default(),
             passes: Passes::default(),
+            assembly: Assembly::default(),
             jumps: Jumps::default(),
             landing: None,
             jump_from: None,
@@ -275,6 +277,7 @@ impl Model {
             keys: Arc::default(),
             derived,
         };
+        model.take_assembly();
         if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
             model.select_slot(Some(Dir::Rx), 0);
         }
@@ -306,7 +309,11 @@ impl Model {
 
     /// What texts the program has.
     pub fn texts(&self) -> Texts {
-        texts_of(self.session.program())
+        match (self.has_module(), self.has_assembly()) {
+            (true, _) => Texts::Module,
+            (false, true) => Texts::Assembly,
+            (false, false) => Texts::None,
+        }
     }
 
     /// The selected queue.
@@ -556,6 +563,7 @@ impl Model {
             self.session.select(id);
         }
         self.follow_source();
+        self.assembly.seek = Some(Seek::Host);
         let here = self.session.position();
         let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
         let about = if let Some((dir, slot)) = faulted {
@@ -601,6 +609,7 @@ impl Model {
         self.derived.next = self.session.next_event();
         self.prepare_source();
         self.prepare_passes();
+        self.prepare_assembly();
         self.prepare_search();
         self.prepare_ring();
         self.prepare_events();

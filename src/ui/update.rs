@@ -53,7 +53,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
-    let from = model.spot();
+    let (from, event) = (model.spot(), model.event_cursor);
     (model.landing, model.jump_from) = (None, None);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
@@ -76,6 +76,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let other = looked(model) != before.0 && model.source.selected == before.1;
     if other && !matches!(model.focus, Pane::Source | Pane::Passes) {
         model.slot_to_source();
+        model.assembly.seek = Some(super::assembly::Seek::Slot);
+    }
+    if model.event_cursor != event && model.focus == Pane::Events {
+        model.assembly.seek = Some(super::assembly::Seek::Event);
     }
     model.prepare();
     // A jump that a command is still to make ends with it.
@@ -228,7 +232,11 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return match model.break_toggle() {
                 Some(text) => command(model, &text),
                 None => {
-                    model.say("no instruction stands on this line", None);
+                    let what = match model.has_assembly() {
+                        true => "no operation that the run is known to come to stands on this line",
+                        false => "no instruction stands on this line",
+                    };
+                    model.say(what, None);
                     Vec::new()
                 }
             };
@@ -244,6 +252,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::FlipBit => return flip_bit(model),
         Action::SelectInst if model.focus == Pane::Passes => model.pass_enter(),
+        Action::SelectInst if model.has_assembly() => model.assembly_enter(),
         Action::SelectInst => model.source_to_slot(),
         Action::TogglePasses => model.toggle_passes(),
         Action::Prove => model.prove(),
@@ -429,6 +438,7 @@ fn rows(model: &mut Model, n: i64) {
             let last = (model.findings().count() as u64).saturating_sub(1);
             model.check_cursor = shift(model.check_cursor as u64, last) as usize;
         }
+        Pane::Source if model.has_assembly() => model.assembly_rows(n),
         Pane::Source => model.source_rows(n),
         Pane::Passes => model.pass_rows(n),
         Pane::Marker => {}
@@ -451,6 +461,10 @@ fn columns(model: &mut Model, n: i64) {
             model.selection.word = at;
             model.selection.bit = bit.clamp(0, i64::from(word.bits()) - 1) as u8;
         }
+        return;
+    }
+    if model.focus == Pane::Source && model.has_assembly() {
+        model.assembly_columns(n);
         return;
     }
     if matches!(model.focus, Pane::Source | Pane::Passes) {
@@ -664,8 +678,13 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         Some(Hit::Event(n)) => model.event_cursor = n,
         Some(Hit::Finding(i)) => model.check_cursor = i,
         Some(Hit::Line(n)) => {
-            model.source.cursor = n;
-            model.source_to_slot();
+            if model.has_assembly() {
+                model.assembly.cursor = n;
+                model.assembly_enter();
+            } else {
+                model.source.cursor = n;
+                model.source_to_slot();
+            }
         }
         Some(Hit::Pass(n)) => {
             model.passes.row = n;

@@ -1,5 +1,6 @@
 //! Drawing: the model into a buffer, pane by pane. Nothing here changes the model.
 
+mod assembly;
 mod bottom;
 mod checks;
 mod compact;
@@ -83,6 +84,7 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
         Pane::Memory => memory::rows(model, w, usize::from(height)),
         Pane::Events => events::rows(model, w),
         Pane::Checks => checks::rows(model, w, usize::from(height)),
+        Pane::Source if model.has_assembly() => assembly::rows(model, w, usize::from(height)),
         Pane::Source => source::rows(model, w, usize::from(height)),
         Pane::Passes => stages::rows(model, w, usize::from(height)),
     }
@@ -101,6 +103,7 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Inspector => inspector::title(model),
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
+        Pane::Source if model.has_assembly() => assembly::title(model),
         Pane::Source => source::title(model),
         Pane::Passes => stages::title(model),
         Pane::Marker | Pane::Events => pane.name().to_owned(),

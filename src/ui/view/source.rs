@@ -164,7 +164,7 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     };
     let room = width.saturating_sub(row.width());
     match model.source.toned.get(&n) {
-        Some(toned) => words(model, toned, style, room, &mut row),
+        Some(toned) => words(model, toned, model.source.shift, style, room, &mut row),
         None => row.push(clip(&shifted(&printable(&l.text), model.source.shift), room), style),
     }
     if n == model.source.cursor {
@@ -183,9 +183,9 @@ fn shifted(text: &str, shift: usize) -> String {
 }
 
 /// The words of a line, each in its tone, from the first column that is shown on.
-fn words(model: &Model, toned: &Toned, base: Style, room: usize, row: &mut Row) {
-    let clipped = clip(&shifted(&toned.text, model.source.shift), room);
-    let start = toned.text.chars().take(model.source.shift).map(char::len_utf8).sum::<usize>();
+pub fn words(model: &Model, toned: &Toned, shift: usize, base: Style, room: usize, row: &mut Row) {
+    let clipped = clip(&shifted(&toned.text, shift), room);
+    let start = toned.text.chars().take(shift).map(char::len_utf8).sum::<usize>();
     let mut at = 0;
     for (upto, tone) in &toned.tones {
         let upto = upto.saturating_sub(start).min(clipped.len());
