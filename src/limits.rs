@@ -272,3 +272,9 @@ pub const MAX_JUMPS: usize = 100;
 pub const MAX_SHOWN_OPS: usize = 1 << 12;
 /// Bytes of its contents and operations up to which it does.
 pub const MAX_SHOWN_BYTES: u64 = 1 << 18;
+/// Runs of bytes of one side of a transfer that its grid draws.
+pub const MAX_GRID_RUNS: usize = 1 << 16;
+/// Events from the position on that are run twice to tell what flipping a bit would do.
+pub const MAX_FLIP_EVENTS: u64 = 1 << 12;
+/// Bytes that are compared for it.
+pub const MAX_FLIP_BYTES: u64 = 1 << 22;

@@ -134,6 +134,8 @@ pub enum When {
     In(Pane),
     /// While a text lies over the screen.
     Popup,
+    /// In the access grid.
+    Grid,
     /// In the command line.
     Line,
     /// In the palette.
@@ -150,6 +152,7 @@ impl When {
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
+            When::Grid => "grid",
             When::Line => "command line",
             When::Palette => "palette",
         }
@@ -185,6 +188,16 @@ pub enum Action {
     ToggleWatch,
     /// Select the instruction of the line, and its slots.
     SelectInst,
+    /// Draw where the selected access reads and writes.
+    OpenGrid,
+    /// In the grid: to the next (1) or previous (-1) descriptor.
+    GridStep(i64),
+    /// In the grid: to another side.
+    GridTurn(i64),
+    /// In the grid: the order in which the current descriptor goes, or which it is.
+    GridOrder,
+    /// In the grid: finer (-1) or coarser (1).
+    GridScale(i32),
     /// Back (-1) or forward (1) in the list of places.
     Jump(i64),
     /// Show the list of places.
@@ -423,6 +436,13 @@ pub static KEYMAP: &[Binding] = &[
     act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
     act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
     act(&[ch('[')], When::Panes, Action::Queue(-1), "previous queue", ""),
+    act(
+        &[ch('p')],
+        When::Panes,
+        Action::OpenGrid,
+        "draw where the access reads and writes",
+        "access",
+    ),
     act(&[ch('('), ctrl('o')], When::Panes, Action::Jump(-1), "back to where a jump began", ""),
     act(&[ch(')')], When::Panes, Action::Jump(1), "forward again", ""),
     act(&[ch('J')], When::Panes, Action::Jumps, "places that were left by jumps", ""),
@@ -500,6 +520,27 @@ pub static KEYMAP: &[Binding] = &[
     act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
     act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
     act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
+    act(
+        &[key(KeyCode::Esc), ch('q'), ch('p'), key(KeyCode::Enter), ctrl('c')],
+        When::Grid,
+        Action::Close,
+        "close",
+        "",
+    ),
+    act(&[ch('n')], When::Grid, Action::GridStep(1), "the next descriptor", ""),
+    act(&[ch('N')], When::Grid, Action::GridStep(-1), "the descriptor before", ""),
+    act(&[key(KeyCode::Tab)], When::Grid, Action::GridTurn(1), "the next side", ""),
+    act(&[key(KeyCode::BackTab)], When::Grid, Action::GridTurn(-1), "the side before", ""),
+    act(&[ch('o')], When::Grid, Action::GridOrder, "in which order the descriptor goes", ""),
+    act(&[ch('+'), ch('=')], When::Grid, Action::GridScale(-1), "finer", ""),
+    act(&[ch('-')], When::Grid, Action::GridScale(1), "coarser", ""),
+    act(UP, When::Grid, Action::Rows(-1), "a row of cells up", ""),
+    act(DOWN, When::Grid, Action::Rows(1), "a row of cells down", ""),
+    act(LEFT, When::Grid, Action::Columns(-1), "a cell to the left", ""),
+    act(RIGHT, When::Grid, Action::Columns(1), "a cell to the right", ""),
+    act(&[key(KeyCode::PageUp), ctrl('b')], When::Grid, Action::Page(-1), "a page up", ""),
+    act(&[key(KeyCode::PageDown), ctrl('f')], When::Grid, Action::Page(1), "a page down", ""),
+    act(&[ctrl('z')], When::Grid, Action::Suspend, "suspend", ""),
     act(ENTER, When::Line, Action::Enter, "execute; empty closes", ""),
     act(&[key(KeyCode::Esc), ctrl('c')], When::Line, Action::Close, "close", ""),
     act(&[key(KeyCode::Up), ctrl('p')], When::Line, Action::History(1), "older line", ""),
@@ -575,6 +616,8 @@ pub enum Mode {
     Module(Pane),
     /// A text lies over them.
     Popup,
+    /// The access grid lies over them.
+    Grid,
     /// The command line.
     Line,
     /// The palette.
@@ -588,6 +631,7 @@ impl When {
             (When::Panes | When::Lesson, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
+            | (When::Grid, Mode::Grid)
             | (When::Line, Mode::Line)
             | (When::Palette, Mode::Palette) => true,
             (When::Ring, Mode::Panes(p) | Mode::Module(p)) => p.is_ring(),

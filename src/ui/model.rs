@@ -5,6 +5,7 @@ use super::arrange::{Arrangement, Border};
 use super::assembly::{Assembly, Seek};
 use super::config::Config;
 use super::folding::RingLine;
+use super::grid::Grid;
 use super::journal::Journal;
 use super::jumps::{Jumps, Landing, Spot};
 use super::keymap::Keymap;
@@ -185,6 +186,8 @@ pub struct Model {
     pub lesson: Option<Play>,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
+    /// The access grid, while it is open.
+    pub grid: Option<Grid>,
     /// A text over the screen, and how far it is scrolled.
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
@@ -267,6 +270,7 @@ impl Model {
             search: None,
             lesson: None,
             history: Vec::new(),
+            grid: None,
             popup: None,
             said: None,
             asked: Vec::new(),

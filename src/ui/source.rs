@@ -45,7 +45,7 @@ pub struct Source {
     seek: bool,
     /// The instruction of the module that is run which the cursor is to go to, where its text
     /// is shown.
-    item: Option<Item>,
+    pub(super) item: Option<Item>,
     /// The descriptor that the cursor is to go to, where its text is shown.
     part: Option<QueuePart>,
     /// The slots that hold what the line with the cursor shows.

@@ -141,6 +141,8 @@ fn mode(model: &Model) -> Mode {
         Mode::Palette
     } else if model.popup.is_some() {
         Mode::Popup
+    } else if model.grid.is_some() {
+        Mode::Grid
     } else if model.line.is_some() {
         Mode::Line
     } else {
@@ -200,6 +202,16 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         model.jump_from = Some(model.spot());
     }
     match action {
+        Action::OpenGrid => match model.make_grid() {
+            Ok(grid) => model.grid = Some(grid),
+            Err(why) => model.say(why, Some(Severity::Note)),
+        },
+        Action::GridStep(by) => model.grid.iter_mut().for_each(|g| g.step(by)),
+        Action::GridTurn(by) => model.grid.iter_mut().for_each(|g| g.turn(by)),
+        Action::GridOrder => model.grid.iter_mut().for_each(|g| g.order = !g.order),
+        Action::GridScale(by) => {
+            model.grid.iter_mut().for_each(|g| g.zoom = (g.zoom + by).clamp(-32, 32));
+        }
         Action::Jump(by) => {
             let way = model.jump(by);
             return way.iter().flat_map(|text| command(model, text)).collect();
@@ -309,6 +321,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Close => {
             let closed = model.palette.take().is_some()
                 || model.popup.take().is_some()
+                || model.grid.take().is_some()
                 || model.line.take().is_some();
             if !closed {
                 model.said = None;
@@ -356,7 +369,7 @@ fn flip_bit(model: &mut Model) -> Vec<Effect> {
 /// Rows of a page of what has the focus.
 fn page(model: &Model) -> i64 {
     let rows = match mode(model) {
-        Mode::Popup => i64::from(model.size.1) - 6,
+        Mode::Popup | Mode::Grid => i64::from(model.size.1) - 6,
         _ => model.derived.areas.rows(model.focus) as i64 - 2,
     };
     rows.max(1)
@@ -416,6 +429,10 @@ fn rows(model: &mut Model, n: i64) {
         }
         return;
     }
+    if let Some(g) = &mut model.grid {
+        g.scroll.0 = g.scroll.0.saturating_add(n).clamp(-(1 << 32), 1 << 32);
+        return;
+    }
     match model.focus {
         Pane::Tx | Pane::Rx => {
             let slot = shift(model.selection.slot, model.slots().saturating_sub(1));
@@ -446,6 +463,10 @@ fn rows(model: &mut Model, n: i64) {
 }
 
 fn columns(model: &mut Model, n: i64) {
+    if let Some(g) = &mut model.grid {
+        g.scroll.1 = g.scroll.1.saturating_add(n).clamp(-(1 << 32), 1 << 32);
+        return;
+    }
     if model.focus == Pane::Inspector {
         // Higher bits are to the left; past the edge the walk goes on in the next word.
         let (word, bit) = model.bit();
@@ -620,11 +641,12 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         MouseEventKind::ScrollDown => Some(WHEEL),
         _ => None,
     };
-    if model.palette.is_some() || model.popup.is_some() {
+    if model.palette.is_some() || model.popup.is_some() || model.grid.is_some() {
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
             (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
-            (_, MouseEventKind::Down(_)) => model.popup = None,
+            (_, MouseEventKind::Down(_)) if model.popup.is_some() => model.popup = None,
+            (_, MouseEventKind::Down(_)) => model.grid = None,
             _ => {}
         }
         return Vec::new();

@@ -5,6 +5,7 @@ mod bottom;
 mod checks;
 mod compact;
 mod events;
+mod grid;
 mod header;
 mod inspector;
 pub mod lesson;
@@ -41,6 +42,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     rows::draw(&compact::summary(model, areas.summary.width), areas.summary, buf);
     rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
     rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
+    grid::draw(model, buf);
     popup::draw(model, buf);
     palette::draw(model, buf).or_else(|| bottom::command_line(model, buf))
 }

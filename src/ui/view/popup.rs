@@ -199,7 +199,7 @@ fn help(t: Theme, room: usize, keys: &Keymap, (texts, lesson): (Texts, bool)) ->
         .into_iter()
         .filter(|w| (module || *w != When::Module) && (lesson || *w != When::Lesson))
         .chain(Pane::all(texts).map(When::In))
-        .chain([When::Popup, When::Line]);
+        .chain([When::Popup, When::Grid, When::Line]);
     for when in places {
         let lines = keys.lines(when);
         if lines.is_empty() {
