@@ -278,3 +278,7 @@ pub const MAX_GRID_RUNS: usize = 1 << 16;
 pub const MAX_FLIP_EVENTS: u64 = 1 << 12;
 /// Bytes that are compared for it.
 pub const MAX_FLIP_BYTES: u64 = 1 << 22;
+/// Slots in sight, folded ones too, that are looked at for what belongs to what is selected.
+pub const MAX_LINKED_SLOTS: usize = 1 << 10;
+/// Events around the position whose slots, bytes and instructions are tied to what is selected.
+pub const MAX_TIED_EVENTS: u64 = 1 << 13;

@@ -92,7 +92,7 @@ impl Ahead {
         }
         let [a, b] = self.timeouts;
         if a != b {
-            out.push(format!("{b} waits run out instead of {a}"));
+            out.push(format!("waits that run out: {b} instead of {a}"));
         }
         match self.ends {
             [Some(a), Some(b)] if a != b => out.push(format!("ends at event {b} instead of {a}")),
@@ -191,7 +191,7 @@ fn ahead((p, mut a): (&Program, Machine), (q, mut b): (&Program, Machine)) -> Ah
 /// What only the first holds, and what only the second; the same thing found at another event is
 /// the same.
 fn apart(a: Vec<Diagnostic>, b: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let key = |d: &Diagnostic| (d.code, d.place.slot.clone(), d.message.clone());
+    let key = |d: &Diagnostic| (d.code, d.place.slot, d.message.clone());
     let mut rest: Vec<Option<Diagnostic>> = b.into_iter().map(Some).collect();
     let mut only = Vec::new();
     for d in a {
