@@ -103,13 +103,13 @@ fn a_slot_has_its_line_and_a_line_its_slot() {
     m.focus = Pane::Tx;
     keys(&mut m, "<Up>");
     assert_eq!(m.assembly.cursor, first + 2);
-    let shown = text(&draw(&m));
+    let shown = text(&pane(&m, Pane::Source, 70, 55));
     let marked: Vec<&str> = shown.lines().filter(|l| l.contains('◆')).collect();
     assert_eq!(marked.len(), 1, "{shown}");
     assert!(marked[0].contains("write_barrier"), "{}", marked[0]);
     // At the start nothing lies there yet: the mark says that it will.
     keys(&mut m, "ag");
-    let shown = text(&draw(&m));
+    let shown = text(&pane(&m, Pane::Source, 70, 55));
     assert!(!shown.contains('◆') && shown.contains('◇'), "{shown}");
     // A comment belongs to nothing.
     m.focus = Pane::Source;

@@ -172,7 +172,7 @@ fn what_the_grid_shows_is_what_the_run_writes() {
         assert!(n > 0, "{name}");
         compared += n;
     }
-    for seed in 0..12 {
+    for seed in 0..6 {
         let g = generate::module(seed, &generate::Options::default());
         let lowered = lower::lower(&g.module, &lower::Options::default(), Stage::LowerDma);
         let options = module_run::Options::new(
@@ -184,7 +184,7 @@ fn what_the_grid_shows_is_what_the_run_writes() {
         let Ok(p) = module_run::program(&lowered, &place, &initial, &options) else { continue };
         compared += holds(p, &format!("seed {seed}"));
     }
-    assert!(compared > 40, "{compared}");
+    assert!(compared > 25, "{compared}");
 }
 
 #[test]

@@ -433,7 +433,8 @@ mod tests {
         let folds: Vec<_> = rows.iter().filter(|r| matches!(r, Shown::Fold(..))).collect();
         assert_eq!(folds, [&Shown::Fold(3, 15), &Shown::Fold(23, 27)]);
         let [x, y] = changed_words("%a = copy len=4", "%a = copy len=16 queue=q");
-        assert_eq!((x, y), (vec![14..15], vec![14..24]));
+        let one = |r: Range<usize>| std::iter::once(r).collect::<Vec<_>>();
+        assert_eq!((x, y), (one(14..15), one(14..24)));
     }
 
     #[test]

@@ -252,7 +252,7 @@ impl Model {
                     }) && part.descriptor.is_none_or(|d| d == g.descriptor)
                 })?,
             };
-            (!groups.is_empty() || !stored.is_empty()).then(|| Executed {
+            (!groups.is_empty() || !stored.is_empty()).then_some(Executed {
                 event: *event,
                 groups,
                 stored,

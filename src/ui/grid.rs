@@ -290,7 +290,17 @@ impl Grid {
         if all.get(current).is_none_or(Vec::is_empty) {
             return Err(format!("{title}: it names no address of a location or region"));
         }
-        Ok(Grid { title, when, all, numbers, current, side: 0, scroll: (0, 0), zoom: 0, order: false })
+        Ok(Grid {
+            title,
+            when,
+            all,
+            numbers,
+            current,
+            side: 0,
+            scroll: (0, 0),
+            zoom: 0,
+            order: false,
+        })
     }
 
     /// The sides of the current descriptor.

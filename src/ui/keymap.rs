@@ -181,6 +181,10 @@ pub enum Action {
     /// Set or delete a breakpoint at the selected slot, or in a module's text at the instruction
     /// of the line: `break`, `delete`.
     ToggleBreak,
+    /// To the slot that wrote the selected byte last; then to the others that touch it.
+    FollowByte,
+    /// Show what the lesson says that explains the field of the selected bit.
+    FieldLesson,
     /// Flip the selected bit: `set`.
     FlipBit,
     /// Set or delete a watchpoint on the bytes of the selected slot, or on those that the memory
@@ -458,8 +462,24 @@ pub static KEYMAP: &[Binding] = &[
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
+    act(
+        ENTER,
+        When::In(Pane::Inspector),
+        Action::FieldLesson,
+        "what the lesson about the field says",
+        "",
+    ),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
+    act(LEFT, When::In(Pane::Memory), Action::Columns(-1), "a byte to the left", ""),
+    act(RIGHT, When::In(Pane::Memory), Action::Columns(1), "a byte to the right", ""),
+    act(
+        ENTER,
+        When::In(Pane::Memory),
+        Action::FollowByte,
+        "to the slot that wrote the byte last, then to the others that touch it",
+        "",
+    ),
     act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),
     act(RIGHT, When::In(Pane::Source), Action::Columns(1), "text to the right", ""),
     act(
@@ -622,6 +642,13 @@ pub enum Mode {
     Line,
     /// The palette.
     Palette,
+}
+
+impl Mode {
+    /// Whether keys go to a pane.
+    pub fn is_panes(self) -> bool {
+        matches!(self, Mode::Panes(_) | Mode::Module(_))
+    }
 }
 
 impl When {

@@ -4,16 +4,19 @@
 use super::arrange::{Arrangement, Border};
 use super::assembly::{Assembly, Seek};
 use super::config::Config;
+use super::flip::Flipping;
 use super::folding::RingLine;
 use super::grid::Grid;
 use super::journal::Journal;
 use super::jumps::{Jumps, Landing, Spot};
 use super::keymap::Keymap;
 use super::layout::{self, Areas, Pane, Texts};
+use super::links::{Links, Subject};
 use super::palette::Palette;
 use super::passes::Passes;
 use super::search::Search;
 use super::source::Source;
+use super::ties::Ties;
 use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
@@ -127,6 +130,12 @@ pub struct Derived {
     /// What changes the marker next, seen from an event on: of which queue, and which word
     /// that was.
     pub marker: (u64, Option<(QueueId, u64)>, MarkerNews),
+    /// What belongs to what is selected.
+    pub links: Links,
+    /// What the events around the position touch, where that was asked for.
+    pub ties: Arc<Ties>,
+    /// What flipping the selected bit does, while the descriptor has the focus.
+    pub flipping: Option<Flipping>,
     /// What the checks say of the rings as they lie now.
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
@@ -160,6 +169,11 @@ pub struct Model {
     pub event_cursor: u64,
     /// First event shown.
     pub event_top: u64,
+    /// What is selected, to which the panes mark what belongs.
+    pub subject: Subject,
+    /// The byte at the cursor of the memory pane, counted from the one that the selected
+    /// descriptor names first.
+    pub memory_at: i64,
     /// Rows by which the memory pane is scrolled.
     pub memory_rows: i64,
     /// The text of a module.
@@ -239,6 +253,9 @@ impl Model {
             window: (0, 0),
             next: None,
             marker: (0, None, MarkerNews::NotWithin(0)),
+            links: Links::default(),
+            ties: Arc::default(),
+            flipping: None,
             judged: Vec::new(),
             judged_at: None,
         };
@@ -257,6 +274,8 @@ impl Model {
             fold: true,
             follow: true,
             event_top: 1,
+            subject: Subject::Slot,
+            memory_at: 0,
             memory_rows: 0,
             source: Source::default(),
             passes: Passes::default(),
@@ -566,6 +585,7 @@ impl Model {
         if let Some(id) = self.session.last_event().and_then(|e| e.queue()) {
             self.session.select(id);
         }
+        self.subject_follows();
         self.follow_source();
         self.assembly.seek = Some(Seek::Host);
         let here = self.session.position();
@@ -587,7 +607,7 @@ impl Model {
     /// Selects a slot; without a direction the selected one stays.
     pub fn select_slot(&mut self, dir: Option<Dir>, slot: u64) {
         if slot != self.selection.slot || dir.is_some_and(|d| d != self.selection.dir) {
-            self.memory_rows = 0;
+            (self.memory_rows, self.memory_at) = (0, 0);
         }
         self.selection.slot = slot.min(self.slots().saturating_sub(1));
         if let Some(dir) = dir {
@@ -619,6 +639,9 @@ impl Model {
         self.prepare_events();
         self.prepare_marker();
         self.prepare_checks();
+        self.prepare_memory();
+        self.prepare_links();
+        self.prepare_flip();
     }
 
     fn prepare_checks(&mut self) {
@@ -628,6 +651,14 @@ impl Model {
             self.derived.judged = check::live(p, self.session.machine()).items;
             self.derived.judged_at = Some((Arc::downgrade(p), n));
         }
+    }
+
+    /// The byte with the cursor stays in sight.
+    fn prepare_memory(&mut self) {
+        let Some(area) = self.derived.areas.pane(Pane::Memory).map(Areas::inner) else { return };
+        let (per, rows) = view::memory_shape(self, area.width, area.height);
+        let row = self.memory_at.div_euclid(per);
+        self.memory_rows = self.memory_rows.clamp(row.saturating_sub(rows - 1), row);
     }
 
     fn prepare_events(&mut self) {

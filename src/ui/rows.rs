@@ -18,6 +18,8 @@ pub enum Hit {
     Bit(Word, u8),
     /// An event.
     Event(u64),
+    /// A byte of memory, counted from the first that the selected descriptor names.
+    Byte(i64),
     /// A finding, by its index.
     Finding(usize),
     /// A line of a module's text, from 0.

@@ -64,6 +64,11 @@ pub struct Toned {
 }
 
 impl Source {
+    /// The cursor is to go to an instruction.
+    pub(super) fn seek_inst(&mut self, pos: Pos, item: Option<Item>) {
+        (self.selected, self.item, self.part, self.seek) = (Some(pos), item, None, true);
+    }
+
     /// The cursor stands on a line of a stage's text and is not to go elsewhere.
     pub(super) fn stay(&mut self, line: usize, stage: Option<Stage>) {
         (self.cursor, self.stage, self.seek) = (line, stage, false);

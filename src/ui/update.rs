@@ -4,6 +4,7 @@ use super::arrange::{self, Edge};
 use super::copy::CopyForm;
 use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
+use super::links::Subject;
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
 use super::rows::Hit;
@@ -54,6 +55,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
     let (from, event) = (model.spot(), model.event_cursor);
+    let cursors = model.cursors_now();
     (model.landing, model.jump_from) = (None, None);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
@@ -72,6 +74,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     };
     // What was asked for is the next thing that comes, or it is not meant.
     model.warned &= !warned;
+    model.take_subject(cursors);
     // Another slot is looked at, and no instruction was selected for it.
     let other = looked(model) != before.0 && model.source.selected == before.1;
     if other && !matches!(model.focus, Pane::Source | Pane::Passes) {
@@ -201,6 +204,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     if super::jumps::action_jumps(action) {
         model.jump_from = Some(model.spot());
     }
+    if action == Action::SelectInst {
+        model.subject = Subject::Line;
+    }
     match action {
         Action::OpenGrid => match model.make_grid() {
             Ok(grid) => model.grid = Some(grid),
@@ -229,6 +235,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Rows(n) => rows(model, n),
         Action::Page(n) => rows(model, n * page(model)),
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
+        Action::Edge(n) if model.focus == Pane::Memory && mode(model).is_panes() => {
+            let len = view::memory_target(model).map_or(1, |t| t.1);
+            model.memory_at = if n < 0 { 0 } else { len.saturating_sub(1) as i64 };
+        }
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
         Action::WordEdge(n) => {
@@ -262,6 +272,8 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
                 }
             };
         }
+        Action::FollowByte => model.follow_byte(),
+        Action::FieldLesson => model.field_lesson(),
         Action::FlipBit => return flip_bit(model),
         Action::SelectInst if model.focus == Pane::Passes => model.pass_enter(),
         Action::SelectInst if model.has_assembly() => model.assembly_enter(),
@@ -363,6 +375,7 @@ fn flip_bit(model: &mut Model) -> Vec<Effect> {
     let (Some((desc, _)), (word, bit)) = (model.desc(), model.bit()) else { return Vec::new() };
     let (dir, slot) = (model.selection.dir, model.selection.slot);
     let value = desc.word(word) ^ 1 << bit;
+    model.about_to_flip();
     command(model, &format!("set {dir}[{slot}].{} = {value:#x}", word.name()))
 }
 
@@ -449,7 +462,9 @@ fn rows(model: &mut Model, n: i64) {
             model.event_cursor = shift(model.event_cursor, end);
         }
         Pane::Memory => {
-            model.memory_rows = model.memory_rows.saturating_add(n).clamp(-(1 << 40), 1 << 40);
+            let area = model.derived.areas.pane(Pane::Memory).map(Areas::inner).unwrap_or_default();
+            let (per, _) = view::memory_shape(model, area.width, area.height);
+            memory_to(model, n.saturating_mul(per));
         }
         Pane::Checks => {
             let last = (model.findings().count() as u64).saturating_sub(1);
@@ -492,8 +507,18 @@ fn columns(model: &mut Model, n: i64) {
         model.source_columns(n);
         return;
     }
+    if model.focus == Pane::Memory {
+        memory_to(model, n);
+        return;
+    }
     let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
     model.select_slot(Some(dir), model.selection.slot);
+}
+
+/// Moves the cursor of the memory pane by bytes.
+fn memory_to(model: &mut Model, by: i64) {
+    const FAR: i64 = 1 << 40;
+    model.memory_at = model.memory_at.saturating_add(by).clamp(-FAR, FAR);
 }
 
 /// Copies what is selected, and says how much that was.
@@ -688,7 +713,10 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         model.jump_from = Some(model.spot());
     }
     match hit.flatten() {
-        Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
+        Some(Hit::Slot(dir, slot)) => {
+            model.subject = Subject::Slot;
+            model.select_slot(Some(dir), slot);
+        }
         Some(Hit::Bit(word, bit)) if model.bit() == (word, bit) => return flip_bit(model),
         Some(Hit::Bit(word, bit)) => {
             model.selection.word = model.words().iter().position(|w| *w == word).unwrap_or(0);
@@ -699,7 +727,12 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         }
         Some(Hit::Event(n)) => model.event_cursor = n,
         Some(Hit::Finding(i)) => model.check_cursor = i,
+        Some(Hit::Byte(at)) => {
+            model.memory_at = at;
+            model.subject = model.byte_subject();
+        }
         Some(Hit::Line(n)) => {
+            model.subject = Subject::Line;
             if model.has_assembly() {
                 model.assembly.cursor = n;
                 model.assembly_enter();
@@ -709,6 +742,7 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
             }
         }
         Some(Hit::Pass(n)) => {
+            model.subject = Subject::Line;
             model.passes.row = n;
             model.pass_to_text();
             model.pass_enter();

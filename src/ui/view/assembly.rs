@@ -68,8 +68,12 @@ fn line(model: &Model, text: &Text, n: usize, width: usize) -> Row {
     // Of several descriptors the very line, where there is one.
     let exact =
         staged.and_then(|(s, _)| text.line_of(s.op, s.before + s.nth(model.selection.slot)?));
-    let linked = staged.is_some_and(|_| exact.map_or(first.is_some(), |l| l == n));
-    let link = match (linked, staged.is_some_and(|s| s.1), t.ascii) {
+    let linked = match &model.derived.links.ops {
+        Some(all) => first.is_some_and(|k| all.contains(&k)),
+        None => staged.is_some_and(|_| exact.map_or(first.is_some(), |l| l == n)),
+    };
+    let done = model.derived.links.ops.is_some() || staged.is_some_and(|s| s.1);
+    let link = match (linked, done, t.ascii) {
         (false, ..) => " ",
         (true, true, false) => "◆",
         (true, false, false) => "◇",

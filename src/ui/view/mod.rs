@@ -17,7 +17,7 @@ mod rings;
 mod source;
 mod stages;
 
-pub use memory::target as memory_target;
+pub use memory::{shape as memory_shape, target as memory_target};
 
 use super::layout::{Areas, Pane};
 use super::model::Model;
@@ -108,7 +108,8 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Source if model.has_assembly() => assembly::title(model),
         Pane::Source => source::title(model),
         Pane::Passes => stages::title(model),
-        Pane::Marker | Pane::Events => pane.name().to_owned(),
+        Pane::Events => format!("events, {} {}", model.theme.linked(), model.subject_words()),
+        Pane::Marker => pane.name().to_owned(),
     }
 }
 

@@ -138,9 +138,8 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         Some(false) => row.push("b", t.dim()),
         None => row.push(l.change.mark().to_string(), change),
     }
-    let linked = l.pos.is_some() && l.pos == model.source.selected;
-    let link = if t.ascii { "*" } else { "◆" };
-    row.push(if linked { link } else { " " }, t.accent());
+    let linked = model.inst_linked(l.pos);
+    row.push(if linked { t.linked() } else { ' ' }.to_string(), t.accent());
     let mut who: Vec<_> = model.source.standing.iter().filter(|s| s.line == n).collect();
     who.sort_by_key(|s| !s.acts);
     let text = match who.first() {

@@ -335,9 +335,8 @@ fn side(
         None => (mark, style),
     };
     let mut row = Row::text(mark, style);
-    let linked = l.pos.is_some() && l.pos == model.source.selected;
-    let link = if t.ascii { "*" } else { "◆" };
-    row.push(if linked { link } else { " " }, t.accent());
+    let linked = model.inst_linked(l.pos);
+    row.push(if linked { t.linked() } else { ' ' }.to_string(), t.accent());
     if after {
         row.push(who(model, n), t.strong());
     }
