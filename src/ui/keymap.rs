@@ -727,7 +727,7 @@ impl Keymap {
         let shadowed = |k: &Key| chosen.iter().any(|b| b.when == when && b.keys.contains(k));
         for (rows, under) in [(chosen, false), (KEYMAP, true)] {
             for b in rows.iter().filter(|b| b.when == when) {
-                let keys = b.keys.iter().filter(|k| !own(k) && !(under && shadowed(k)));
+                let keys = b.keys.iter().filter(|k| !(own(k) || under && shadowed(k)));
                 let keys: Vec<String> = keys.map(|k| k.name()).collect();
                 let command = match b.does {
                     Does::Command(c) => Some(c),
