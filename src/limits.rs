@@ -271,3 +271,25 @@ pub const MAX_TEST_DEPTH: usize = 64;
 pub const MAX_TEST_JOBS: u64 = 256;
 /// Lines of a difference that are shown.
 pub const MAX_DIFFERENCE_LINES: usize = 200;
+/// Events of a run, and bytes that they touch together with those of all locations, up to which
+/// the screen proves the stages of a module without being asked.
+pub const MAX_PROVED_EVENTS: u64 = 1 << 12;
+/// See [`MAX_PROVED_EVENTS`].
+pub const MAX_PROVED_BYTES: u64 = 1 << 20;
+/// Places that were left by a jump and can be gone back to.
+pub const MAX_JUMPS: usize = 100;
+/// Operations of the host script up to which the screen shows the assembly of a program that came
+/// without one.
+pub const MAX_SHOWN_OPS: usize = 1 << 12;
+/// Bytes of its contents and operations up to which it does.
+pub const MAX_SHOWN_BYTES: u64 = 1 << 18;
+/// Runs of bytes of one side of a transfer that its grid draws.
+pub const MAX_GRID_RUNS: usize = 1 << 16;
+/// Events from the position on that are run twice to tell what flipping a bit would do.
+pub const MAX_FLIP_EVENTS: u64 = 1 << 12;
+/// Bytes that are compared for it.
+pub const MAX_FLIP_BYTES: u64 = 1 << 22;
+/// Slots in sight, folded ones too, that are looked at for what belongs to what is selected.
+pub const MAX_LINKED_SLOTS: usize = 1 << 10;
+/// Events around the position whose slots, bytes and instructions are tied to what is selected.
+pub const MAX_TIED_EVENTS: u64 = 1 << 13;

@@ -29,6 +29,8 @@ fn stdout(args: &[&str]) -> String {
 const PICTURES: &[(&str, &[&str])] = &[
     ("wrap", &["sample-programs/wrap.dma", "--size", "160x45", "--keys", "dffdeeeeeeeeeeeeee"]),
     ("module", &["sample-programs/gather.bir", "--size", "200x60", "--keys", "dd"]),
+    ("passes", &["sample-programs/gather.bir", "--size", "160x45", "--keys", "dd>>v"]),
+    ("grid", &["sample-programs/strided-load.bir", "--size", "120x36", "--keys", "Gp"]),
     ("small", &["sample-programs/wrap.dma", "--size", "80x24", "--keys", "dd"]),
     (
         "light",

@@ -114,14 +114,19 @@ fn every_pane() {
     }
     for size in SIZES {
         let mut m = lowered(size);
-        m.focus = Pane::Source;
-        m.prepare();
-        picture("pane-source", size, &m);
+        for (pane, name) in [(Pane::Source, "pane-source"), (Pane::Passes, "pane-passes")] {
+            m.focus = pane;
+            m.prepare();
+            picture(name, size, &m);
+        }
     }
 }
 
+/// A program on a screen of a size.
+type Base = fn((u16, u16)) -> Model;
+
 /// What opens over the screen: how, and on which program.
-const OVER: &[(&str, fn((u16, u16)) -> Model, &str)] = &[
+const OVER: &[(&str, Base, &str)] = &[
     ("help", rings, "?"),
     ("answer", rings, ":info queue<Enter>"),
     ("palette", rings, "^prev con"),
@@ -133,6 +138,8 @@ const OVER: &[(&str, fn((u16, u16)) -> Model, &str)] = &[
     ("explained", rings, "x"),
     ("why", rings, "GW"),
     ("stage-change", lowered, ">>="),
+    ("places", rings, "J"),
+    ("access-grid", lowered, "p"),
 ];
 
 #[test]
@@ -151,12 +158,13 @@ fn everything_that_opens_over_the_screen() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), KINDS);
 }
 
-const KINDS: [&str; 2] = ["help", "output"];
+const KINDS: [&str; 3] = ["help", "jumps", "output"];
 
 /// One that is new has no arm here, and then belongs into [`OVER`].
 fn kind(popup: &Popup) -> &'static str {
     match popup {
         Popup::Help => "help",
         Popup::Output(_) => "output",
+        Popup::Jumps(_) => "jumps",
     }
 }

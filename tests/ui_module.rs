@@ -296,6 +296,7 @@ fn tab_goes_through_the_panes_of_a_module() {
     }
     let all = [
         Pane::Source,
+        Pane::Passes,
         Pane::Tx,
         Pane::Inspector,
         Pane::Marker,
@@ -331,7 +332,7 @@ fn a_program_without_a_module_has_no_stages() {
     keys(&mut m, ",.:pass next<Enter>");
     assert_eq!(m.session.stage(), None);
     assert!(text(&draw(&m)).contains("S010"), "{}", text(&draw(&m)));
-    assert!(!Pane::all(false).any(|p| p == Pane::Source));
+    assert!(!Pane::all(dmadbg::ui::layout::Texts::None).any(|p| p == Pane::Source));
 }
 
 #[test]
@@ -364,7 +365,7 @@ fn the_theme_of_a_module_is_the_same_as_of_rings() {
 fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     let mut m = model(module("copy.bir"), "copy.bir", (200, 60));
     m.focus = Pane::Source;
-    keys(&mut m, "b");
+    keys(&mut m, "Zb");
     while m.session.stops().is_empty() {
         assert!(m.said.as_ref().is_some_and(|s| s.text.starts_with("no instruction")));
         keys(&mut m, "<Down>b");

@@ -200,7 +200,7 @@ fn messages(act: &Act, m: &mut Model) -> Vec<Message> {
     match act {
         Act::Say(message) => vec![message.clone()],
         Act::Typed(line) => {
-            (m.popup, m.line, m.palette) = (None, None, None);
+            (m.popup, m.line, m.palette, m.grid) = (None, None, None, None);
             let press = |code| Message::Key(KeyEvent::from(code));
             vec![
                 press(KeyCode::Char(':')),

@@ -19,7 +19,7 @@ fn a_ring_is_opened_stepped_forwards_and_back_and_left() {
     t.keys("s");
     t.wait("a step", || t.position() > rung);
     let stepped = t.position();
-    assert!(t.screen().contains("retire tx[0] rx[0]"), "{}", t.screen());
+    t.wait_for("retire tx[0] rx[0]");
     t.keys(":break marker\r");
     t.wait_for("breakpoint 1: marker");
     t.keys("c");
@@ -432,4 +432,56 @@ fn what_is_done_is_recorded_as_it_is_done_and_replayed() {
     let t = Terminal::start(160, 45, &[], &args);
     t.wait_for("is there already");
     assert!(read().ends_with(lines));
+}
+
+/// The stages side by side, a fold opened, a stage clicked, the proof, the way from a line to its
+/// slots and to the grid, and back by the list of places.
+#[test]
+fn the_passes_of_a_module_are_gone_through() {
+    let mut t = Terminal::start(200, 60, &[], &["sample-programs/gather.bir"]);
+    t.wait_for("event 0 of ");
+    t.keys(">>");
+    t.wait_for("after unroll");
+    t.wait_for("peel to unroll: 1 changed, 7 added");
+    t.keys("v");
+    t.wait_for("passes  peel to unroll");
+    // The first row is a fold, which Enter opens and `z` closes again.
+    t.keys("\x1b[H");
+    assert!(t.screen().contains("14 equal lines"), "{}", t.screen());
+    t.keys("\r");
+    t.wait_gone("14 equal lines");
+    t.keys("zz");
+    t.wait_for("14 equal lines");
+    t.keys("V");
+    t.wait_for("the same memory");
+    // A click on a stage of the table.
+    let row = t.screen().lines().position(|l| l.starts_with("   lower_dma")).unwrap();
+    t.keys(&format!("\x1b[<0;5;{}M", row + 1));
+    t.wait_for("check to lower_dma");
+    t.keys("=");
+    t.wait_for("Esc closes");
+    t.wait_for("dma_block_0_desc_0");
+    t.keys("\x1b");
+    t.wait_gone("Esc closes");
+    t.keys("G");
+    t.wait_for("event 299 of 299");
+    // The line of a transfer: its slots, and where it reads and writes.
+    t.keys(":pass loaded\r");
+    t.wait_for("after loaded");
+    t.keys("v\x1b[F\x1b[A\x1b[A\x1b[A\r");
+    t.wait_for("tx[3] and 7 more");
+    t.wait_for("TX  1024 slots");
+    t.keys("p");
+    t.wait_for("descriptor 1 of");
+    t.wait_for("y in DRAM");
+    t.keys("\x1b");
+    t.wait_gone("y in DRAM");
+    t.keys("J");
+    t.wait_for("lower_dma line");
+    t.keys("\x1b");
+    t.wait_gone("lower_dma line");
+    t.keys("((");
+    t.wait_for("after lower_dma");
+    t.keys("q");
+    assert!(t.end().success());
 }

@@ -6,6 +6,7 @@
 //! it builds a message only while the report still takes it.
 
 pub mod bits;
+pub mod flip;
 pub mod live;
 pub mod masks;
 pub mod operations;

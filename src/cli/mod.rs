@@ -43,7 +43,10 @@ pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
+use crate::engine::program::{HostOp, Program};
 use crate::engine::session::Session;
+use crate::limits::{MAX_SHOWN_BYTES, MAX_SHOWN_OPS};
+use crate::load::SourceText;
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
@@ -182,11 +185,29 @@ pub fn browse(
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
     let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
-    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy };
+    let source = loaded.source.or_else(|| disassembled(session.program()));
+    let mut title =
+        Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy, source };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
     Ok((session, title))
+}
+
+/// The assembly of a program that came without one, where that is not long.
+fn disassembled(p: &Program) -> Option<SourceText> {
+    let contents: u64 = p.contents.iter().map(|c| c.bytes.len() as u64).sum();
+    let copied = p.script.iter().map(|s| match &s.op {
+        HostOp::CopyIn { descs, .. } => descs.len() as u64,
+        HostOp::Store { bytes, .. } => bytes.len() as u64,
+        _ => 0,
+    });
+    let bytes = contents.saturating_add(copied.fold(0, u64::saturating_add));
+    if p.module.is_some() || p.script.len() > MAX_SHOWN_OPS || bytes > MAX_SHOWN_BYTES {
+        return None;
+    }
+    let listing = crate::load::disasm::disassemble(p).ok()?;
+    Some(SourceText { text: listing.text.into(), lines: listing.lines })
 }
 
 /// Opens the screen on a program.

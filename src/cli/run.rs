@@ -89,8 +89,12 @@ pub fn run_lines(
     // In JSON the output is the events; what the script says goes beside them.
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let title =
-        Title { file: loaded.name.clone(), notes: report.items.clone(), policy: policy.clone() };
+    let title = Title {
+        file: loaded.name.clone(),
+        notes: report.items.clone(),
+        policy: policy.clone(),
+        source: loaded.source.or_else(|| super::disassembled(session.program())),
+    };
     let mut target = Bounded { session: &mut session, title: &title, left: args.rings.max_events };
     let end = runner::run(&mut target, lines, &mut |line| {
         if json {

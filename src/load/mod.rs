@@ -87,7 +87,7 @@ pub fn parse_window(text: &str) -> Result<(u64, u64), Diagnostic> {
 }
 
 /// The text that a program came from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceText {
     /// The whole text.
     pub text: Arc<str>,

@@ -25,11 +25,13 @@ pub enum Edge {
     Checks,
     /// Over the timeline and what shares its place: its height.
     Bottom,
+    /// Between a module's text and its passes: the height of the passes.
+    Passes,
 }
 
 impl Edge {
     /// All of them.
-    pub const ALL: [Edge; 9] = [
+    pub const ALL: [Edge; 10] = [
         Edge::Side,
         Edge::Inspector,
         Edge::Rings,
@@ -39,6 +41,7 @@ impl Edge {
         Edge::Memory,
         Edge::Checks,
         Edge::Bottom,
+        Edge::Passes,
     ];
 
     /// Its name.
@@ -53,6 +56,7 @@ impl Edge {
             Edge::Memory => "memory",
             Edge::Checks => "checks",
             Edge::Bottom => "bottom",
+            Edge::Passes => "passes",
         }
     }
 }
@@ -82,20 +86,22 @@ pub struct Arrangement {
     pub zoom: bool,
     /// Which of [`Pane::TABS`] is shown where they share a place and none has the focus.
     pub tab: Pane,
+    /// Where there is room for one of them, a module's passes stand in the place of its text.
+    pub passes: bool,
     moved: [i16; Edge::ALL.len()],
 }
 
 impl Default for Arrangement {
     fn default() -> Arrangement {
-        Arrangement::of([0; 9])
+        Arrangement::of([0; 10])
     }
 }
 
 /// Arrangements by the key that takes them.
 pub const PRESETS: [(&str, Arrangement); 3] = [
-    ("as it comes", Arrangement::of([0; 9])),
-    ("much text", Arrangement::of([0, -4, 0, 24, -8, 0, 0, 0, -2])),
-    ("much on the right", Arrangement::of([18, 0, 0, -10, 0, 0, 6, 2, 0])),
+    ("as it comes", Arrangement::of([0; 10])),
+    ("much text", Arrangement::of([0, -4, 0, 24, -8, 0, 0, 0, -2, 0])),
+    ("much on the right", Arrangement::of([18, 0, 0, -10, 0, 0, 6, 2, 0, 0])),
 ];
 
 /// What a line that names the shown tab begins with.
@@ -103,7 +109,7 @@ const TAB: &str = "tab";
 
 impl Arrangement {
     const fn of(moved: [i16; Edge::ALL.len()]) -> Arrangement {
-        Arrangement { zoom: false, tab: Pane::Timeline, moved }
+        Arrangement { zoom: false, tab: Pane::Timeline, passes: false, moved }
     }
 
     /// How far a border was moved.
@@ -169,6 +175,7 @@ pub fn edges(pane: Pane, module: bool) -> [(Edge, i16); 2] {
         Pane::Source => [(Edge::Source, 1), (Edge::Text, -1)],
         // They are as wide as the screen.
         Pane::Timeline | Pane::Budget | Pane::Stops => [(Edge::Bottom, 0), (Edge::Bottom, 1)],
+        Pane::Passes => [(Edge::Source, 1), (Edge::Passes, 1)],
     }
 }
 

@@ -49,7 +49,7 @@ impl Model {
             Pane::Memory => self.copied_memory(form),
             Pane::Marker => self.copied_marker(form),
             Pane::Checks => self.copied_finding(form),
-            Pane::Source => self.copied_line(form),
+            Pane::Source | Pane::Passes => self.copied_line(form),
         }
     }
 
@@ -175,6 +175,13 @@ impl Model {
     }
 
     fn copied_line(&self, form: CopyForm) -> Option<String> {
+        if let Some(text) = &self.assembly.text {
+            return match form {
+                CopyForm::Text => Some(text.lines.get(self.assembly.cursor)?.trim().to_owned()),
+                CopyForm::Script => Some(format!("goto {}", self.op_event()?)),
+                CopyForm::Hex | CopyForm::Json => None,
+            };
+        }
         let listing = self.listing()?;
         match form {
             CopyForm::Text => Some(listing.lines.get(self.source.cursor)?.text.trim().to_owned()),

@@ -132,6 +132,8 @@ pub enum When {
     In(Pane),
     /// While a text lies over the screen.
     Popup,
+    /// In the access grid.
+    Grid,
     /// In the command line.
     Line,
     /// In the palette.
@@ -148,6 +150,7 @@ impl When {
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
+            When::Grid => "grid",
             When::Line => "command line",
             When::Palette => "palette",
         }
@@ -176,6 +179,10 @@ pub enum Action {
     /// Set or delete a breakpoint at the selected slot, or in a module's text at the instruction
     /// of the line: `break`, `delete`.
     ToggleBreak,
+    /// To the slot that wrote the selected byte last; then to the others that touch it.
+    FollowByte,
+    /// Show what the lesson says that explains the field of the selected bit.
+    FieldLesson,
     /// Flip the selected bit: `set`.
     FlipBit,
     /// Set or delete a watchpoint on the bytes of the selected slot, or on those that the memory
@@ -183,6 +190,26 @@ pub enum Action {
     ToggleWatch,
     /// Select the instruction of the line, and its slots.
     SelectInst,
+    /// Draw where the selected access reads and writes.
+    OpenGrid,
+    /// In the grid: to the next (1) or previous (-1) descriptor.
+    GridStep(i64),
+    /// In the grid: to another side.
+    GridTurn(i64),
+    /// In the grid: the order in which the current descriptor goes, or which it is.
+    GridOrder,
+    /// In the grid: finer (-1) or coarser (1).
+    GridScale(i32),
+    /// Back (-1) or forward (1) in the list of places.
+    Jump(i64),
+    /// Show the list of places.
+    Jumps,
+    /// Take what is selected in a popup, or close it.
+    Choose,
+    /// From the text of a module to its passes, or back.
+    TogglePasses,
+    /// Prove that every stage leaves the same memory.
+    Prove,
     /// To the selected event or the event of the selected finding: `goto`.
     GotoSelected,
     /// The other ring.
@@ -336,6 +363,20 @@ pub static KEYMAP: &[Binding] = &[
     of_module(&[ch('<'), ch(',')], "pass prev", "the stage before", ""),
     of_module(&[ch('P')], "pass", "all stages, with what each holds", ""),
     of_module(&[ch('=')], "pass diff", "what the stage made of the one before", ""),
+    act(
+        &[ch('v')],
+        When::Module,
+        Action::TogglePasses,
+        "before and after the stage, or the text",
+        "passes",
+    ),
+    act(
+        &[ch('V')],
+        When::Module,
+        Action::Prove,
+        "prove that every stage leaves the same memory",
+        "",
+    ),
     run(&[ch('e')], "step event", "one event forward", "event"),
     run(&[ch('E')], "reverse-step event", "one event back", ""),
     run(&[ch('d')], "doorbell", "to and through the next doorbell", "doorbell"),
@@ -407,6 +448,16 @@ pub static KEYMAP: &[Binding] = &[
     act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
     act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
     act(&[ch('[')], When::Panes, Action::Queue(-1), "previous queue", ""),
+    act(
+        &[ch('p')],
+        When::Panes,
+        Action::OpenGrid,
+        "draw where the access reads and writes",
+        "access",
+    ),
+    act(&[ch('('), ctrl('o')], When::Panes, Action::Jump(-1), "back to where a jump began", ""),
+    act(&[ch(')')], When::Panes, Action::Jump(1), "forward again", ""),
+    act(&[ch('J')], When::Panes, Action::Jumps, "places that were left by jumps", ""),
     act(&[ch('z')], When::Panes, Action::ToggleFold, "fold equal slots, or show each", ""),
     act(
         &[ch('a')],
@@ -419,8 +470,24 @@ pub static KEYMAP: &[Binding] = &[
     act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
     act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
     act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
+    act(
+        ENTER,
+        When::In(Pane::Inspector),
+        Action::FieldLesson,
+        "what the lesson about the field says",
+        "",
+    ),
     act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
     act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
+    act(LEFT, When::In(Pane::Memory), Action::Columns(-1), "a byte to the left", ""),
+    act(RIGHT, When::In(Pane::Memory), Action::Columns(1), "a byte to the right", ""),
+    act(
+        ENTER,
+        When::In(Pane::Memory),
+        Action::FollowByte,
+        "to the slot that wrote the byte last, then to the others that touch it",
+        "",
+    ),
     act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),
     act(RIGHT, When::In(Pane::Source), Action::Columns(1), "text to the right", ""),
     act(
@@ -474,6 +541,22 @@ pub static KEYMAP: &[Binding] = &[
         "to its end, or the last event known: `goto`",
         "",
     ),
+    act(LEFT, When::In(Pane::Passes), Action::Columns(-1), "text to the left", ""),
+    act(RIGHT, When::In(Pane::Passes), Action::Columns(1), "text to the right", ""),
+    act(
+        ENTER,
+        When::In(Pane::Passes),
+        Action::SelectInst,
+        "open a fold; select the instruction",
+        "",
+    ),
+    act(
+        &[ch('z')],
+        When::In(Pane::Passes),
+        Action::ToggleFold,
+        "fold equal lines, or show each",
+        "",
+    ),
     act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
     act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
@@ -524,12 +607,13 @@ pub static KEYMAP: &[Binding] = &[
     act(&[ctrl('l')], When::Panes, Action::Redraw, "draw everything anew", ""),
     act(&[ctrl('z')], When::Panes, Action::Suspend, "suspend; `fg` resumes", ""),
     act(
-        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::Enter), key(KeyCode::F(1)), ctrl('c')],
+        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::F(1)), ctrl('c')],
         When::Popup,
         Action::Close,
         "close",
         "",
     ),
+    act(ENTER, When::Popup, Action::Choose, "close; in the list of places go there", ""),
     act(UP, When::Popup, Action::Rows(-1), "a line up", ""),
     act(DOWN, When::Popup, Action::Rows(1), "a line down", ""),
     act(&[key(KeyCode::PageUp), ctrl('b')], When::Popup, Action::Page(-1), "a page up", ""),
@@ -543,6 +627,27 @@ pub static KEYMAP: &[Binding] = &[
     act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
     act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
     act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
+    act(
+        &[key(KeyCode::Esc), ch('q'), ch('p'), key(KeyCode::Enter), ctrl('c')],
+        When::Grid,
+        Action::Close,
+        "close",
+        "",
+    ),
+    act(&[ch('n')], When::Grid, Action::GridStep(1), "the next descriptor", ""),
+    act(&[ch('N')], When::Grid, Action::GridStep(-1), "the descriptor before", ""),
+    act(&[key(KeyCode::Tab)], When::Grid, Action::GridTurn(1), "the next side", ""),
+    act(&[key(KeyCode::BackTab)], When::Grid, Action::GridTurn(-1), "the side before", ""),
+    act(&[ch('o')], When::Grid, Action::GridOrder, "in which order the descriptor goes", ""),
+    act(&[ch('+'), ch('=')], When::Grid, Action::GridScale(-1), "finer", ""),
+    act(&[ch('-')], When::Grid, Action::GridScale(1), "coarser", ""),
+    act(UP, When::Grid, Action::Rows(-1), "a row of cells up", ""),
+    act(DOWN, When::Grid, Action::Rows(1), "a row of cells down", ""),
+    act(LEFT, When::Grid, Action::Columns(-1), "a cell to the left", ""),
+    act(RIGHT, When::Grid, Action::Columns(1), "a cell to the right", ""),
+    act(&[key(KeyCode::PageUp), ctrl('b')], When::Grid, Action::Page(-1), "a page up", ""),
+    act(&[key(KeyCode::PageDown), ctrl('f')], When::Grid, Action::Page(1), "a page down", ""),
+    act(&[ctrl('z')], When::Grid, Action::Suspend, "suspend", ""),
     act(ENTER, When::Line, Action::Enter, "execute; empty closes", ""),
     act(&[key(KeyCode::Esc), ctrl('c')], When::Line, Action::Close, "close", ""),
     act(&[key(KeyCode::Up), ctrl('p')], When::Line, Action::History(1), "older line", ""),
@@ -618,6 +723,8 @@ pub enum Mode {
     Module(Pane),
     /// A text lies over them.
     Popup,
+    /// The access grid lies over them.
+    Grid,
     /// The command line.
     Line,
     /// The palette.
@@ -625,7 +732,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether the panes have the keys.
+    /// Whether keys go to a pane.
     pub fn is_panes(self) -> bool {
         matches!(self, Mode::Panes(_) | Mode::Module(_))
     }
@@ -638,6 +745,7 @@ impl When {
             (When::Panes | When::Lesson, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
             | (When::Popup, Mode::Popup)
+            | (When::Grid, Mode::Grid)
             | (When::Line, Mode::Line)
             | (When::Palette, Mode::Palette) => true,
             (When::Ring, Mode::Panes(p) | Mode::Module(p)) => p.is_ring(),
@@ -706,7 +814,7 @@ impl Keymap {
         let shadowed = |k: &Key| chosen.iter().any(|b| b.when == when && b.keys.contains(k));
         for (rows, under) in [(chosen, false), (KEYMAP, true)] {
             for b in rows.iter().filter(|b| b.when == when) {
-                let keys = b.keys.iter().filter(|k| !own(k) && !(under && shadowed(k)));
+                let keys = b.keys.iter().filter(|k| !(own(k) || under && shadowed(k)));
                 let keys: Vec<String> = keys.map(|k| k.name()).collect();
                 let command = match b.does {
                     Does::Command(c) => Some(c),

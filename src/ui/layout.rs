@@ -39,10 +39,34 @@ pub enum Pane {
     Budget,
     /// Breakpoints, watchpoints, catchpoints, displays.
     Stops,
+    /// Its stages, and what the selected one changed.
+    Passes,
+}
+
+/// What texts a program has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Texts {
+    /// None.
+    None,
+    /// An assembly.
+    Assembly,
+    /// A module: its text after every stage, and its passes.
+    Module,
+}
+
+impl Texts {
+    /// The panes that show them.
+    pub fn panes(self) -> &'static [Pane] {
+        match self {
+            Texts::None => &[],
+            Texts::Assembly => &[Pane::Source],
+            Texts::Module => &[Pane::Source, Pane::Passes],
+        }
+    }
 }
 
 impl Pane {
-    /// The panes of rings, in order; a module has [`Pane::Source`] before them.
+    /// The panes of rings, in order; those of texts come before them.
     pub const ALL: [Pane; 10] = [
         Pane::Tx,
         Pane::Rx,
@@ -72,6 +96,7 @@ impl Pane {
             Pane::Timeline => "timeline",
             Pane::Budget => "budget",
             Pane::Stops => "stops",
+            Pane::Passes => "passes",
         }
     }
 
@@ -86,14 +111,14 @@ impl Pane {
     }
 
     /// The panes that there are, in order.
-    pub fn all(module: bool) -> impl Iterator<Item = Pane> {
-        module.then_some(Pane::Source).into_iter().chain(Pane::ALL)
+    pub fn all(texts: Texts) -> impl Iterator<Item = Pane> {
+        texts.panes().iter().copied().chain(Pane::ALL)
     }
 
     /// The pane `by` places after it, going round. The two rings are one stop: `ring`.
     #[must_use]
-    pub fn step(self, by: isize, ring: Pane, module: bool) -> Pane {
-        let stops: Vec<Pane> = Pane::all(module).filter(|p| *p != Pane::Rx).collect();
+    pub fn step(self, by: isize, ring: Pane, texts: Texts) -> Pane {
+        let stops: Vec<Pane> = Pane::all(texts).filter(|p| *p != Pane::Rx).collect();
         let here = if self == Pane::Rx { Pane::Tx } else { self };
         let at = stops.iter().position(|p| *p == here).unwrap_or(0) as isize;
         match stops[(at + by).rem_euclid(stops.len() as isize) as usize] {
@@ -192,19 +217,19 @@ fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
     Rect { y: area.y + area.height, height: n, ..*area }
 }
 
-/// The places for a screen of a size, with the text of a module or without.
+/// The places for a screen of a size, with the texts of a program.
 ///
 /// `arrangement` moves borders where all panes are shown, each only so far that every pane
 /// keeps some room; zoomed, the pane with the focus has the screen as on a small one.
-pub fn areas(size: (u16, u16), focus: Pane, module: bool, arrangement: &Arrangement) -> Areas {
-    areas_with(size, focus, module, arrangement, 0)
+pub fn areas(size: (u16, u16), focus: Pane, texts: Texts, arrangement: &Arrangement) -> Areas {
+    areas_with(size, focus, texts, arrangement, 0)
 }
 
 /// The same with so many rows for a lesson below the phases; fewer on a small screen.
 pub fn areas_with(
     (width, height): (u16, u16),
     focus: Pane,
-    module: bool,
+    texts: Texts,
     arrangement: &Arrangement,
     lesson: u16,
 ) -> Areas {
@@ -273,9 +298,10 @@ pub fn areas_with(
     }
     // Without a place of their own they have the one of the descriptor.
     let stands = if focus.is_tab() && !bottom { focus } else { Pane::Inspector };
-    match module {
-        true => with_source(main, rows, (focus, stands), arrangement, &mut out),
-        false => full(main, stands, arrangement, &mut out),
+    match texts {
+        Texts::Module => with_source(main, rows, (focus, stands), arrangement, &mut out),
+        Texts::Assembly => with_assembly(main, (focus, stands), arrangement, &mut out),
+        Texts::None => full(main, (focus, stands), arrangement, &mut out),
     }
     out
 }
@@ -297,7 +323,9 @@ fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u1
     out.borders.push(Border { edge, area, level: false, grows, sizes });
 }
 
-fn full(main: Rect, stands: Pane, a: &Arrangement, out: &mut Areas) {
+/// The rings, what is selected in them, and the narrow column. `stands` has the place of the
+/// descriptor; an assembly that has no place of its own takes it while it has the focus.
+fn full(main: Rect, (focus, stands): (Pane, Pane), a: &Arrangement, out: &mut Areas) {
     let (left, right) = columns(main, a, out);
     // A narrow screen breaks the longest ruler in two.
     let more = if main.width < 140 { 2 } else { 0 };
@@ -306,9 +334,24 @@ fn full(main: Rect, stands: Pane, a: &Arrangement, out: &mut Areas) {
     let mut rings = left;
     let inspector = cut_bottom(&mut rings, a.size(Edge::Inspector, natural, LEAST_INSPECTOR, most));
     both_rings(rings, a, out);
-    out.panes.push((stands, inspector));
+    let source = focus == Pane::Source && out.pane(Pane::Source).is_none();
+    out.panes.push((if source { Pane::Source } else { stands }, inspector));
     level(out, Edge::Inspector, inspector, -1, (natural, inspector.height));
     side(right, a, out);
+}
+
+/// All panes with an assembly: on the left where there is much room.
+fn with_assembly(main: Rect, (focus, stands): (Pane, Pane), a: &Arrangement, out: &mut Areas) {
+    if main.width < WIDE.0 || main.height < WIDE.1 {
+        return full(main, (focus, stands), a, out);
+    }
+    let natural = main.width / 3;
+    let most = main.width.saturating_sub(FULL.0);
+    let source = Rect { width: a.size(Edge::Source, natural, LEAST.0, most), ..main };
+    out.panes.push((Pane::Source, source));
+    let rest = Rect { x: source.right(), width: main.width - source.width, ..main };
+    upright(out, Edge::Source, rest, 1, (natural, source.width));
+    full(rest, (focus, stands), a, out);
 }
 
 /// The rings side by side. Tx has more to show than Rx.
@@ -354,6 +397,8 @@ fn side(mut right: Rect, a: &Arrangement, out: &mut Areas) {
 
 /// Smallest panes' area of which the text of a module takes the left third.
 const WIDE: (u16, u16) = (180, 40);
+/// Smallest width from which a module's passes stand beside its text, not below it.
+const THREE: u16 = 240;
 /// Rows of the inspector below the text of a module.
 const INSPECTOR: u16 = 16;
 /// Rows of the selected descriptor in short.
@@ -371,13 +416,30 @@ fn with_source(
     out: &mut Areas,
 ) {
     if main.width >= WIDE.0 && rows >= WIDE.1 {
-        let natural = main.width / 3;
+        let beside = main.width >= THREE;
+        let natural = if beside { main.width - FULL.0 } else { main.width / 3 };
         let most = main.width.saturating_sub(FULL.0);
-        let source = Rect { width: a.size(Edge::Source, natural, LEAST.0, most), ..main };
-        out.panes.push((Pane::Source, source));
-        let rest = Rect { x: source.right(), width: main.width - source.width, ..main };
-        upright(out, Edge::Source, rest, 1, (natural, source.width));
-        full(rest, stands, a, out);
+        let least = if beside { 2 * LEAST.0 } else { LEAST.0 };
+        let texts = Rect { width: a.size(Edge::Source, natural, least, most), ..main };
+        let rest = Rect { x: texts.right(), width: main.width - texts.width, ..main };
+        upright(out, Edge::Source, rest, 1, (natural, texts.width));
+        match beside {
+            true => {
+                let source = Rect { width: texts.width / 2, ..texts };
+                out.panes.push((Pane::Source, source));
+                let passes = Rect { x: source.right(), width: texts.width - source.width, ..texts };
+                out.panes.push((Pane::Passes, passes));
+            }
+            false => {
+                let (mut source, natural) = (texts, texts.height * 11 / 20);
+                let most = texts.height.saturating_sub(LEAST.1);
+                let passes = cut_bottom(&mut source, a.size(Edge::Passes, natural, LEAST.1, most));
+                out.panes.push((Pane::Source, source));
+                out.panes.push((Pane::Passes, passes));
+                level(out, Edge::Passes, passes, -1, (natural, passes.height));
+            }
+        }
+        full(rest, (focus, stands), a, out);
         return;
     }
     let (mut left, right) = columns(main, a, out);
@@ -411,7 +473,8 @@ fn with_source(
             out.panes.push((if focus == Pane::Rx { Pane::Rx } else { Pane::Tx }, rings));
         }
     }
-    out.panes.push((Pane::Source, left));
+    let passes = focus == Pane::Passes || (focus != Pane::Source && a.passes);
+    out.panes.push((if passes { Pane::Passes } else { Pane::Source }, left));
     match rulers {
         true => out.panes.push((stands, below)),
         false => out.summary = below,
@@ -427,17 +490,19 @@ mod tests {
     fn every_size_gives_areas_inside_the_screen_that_do_not_overlap() {
         for w in (1..=260).step_by(3) {
             for h in 1..=90 {
-                for (focus, module) in [
-                    (Pane::Tx, false),
-                    (Pane::Inspector, false),
-                    (Pane::Source, true),
-                    (Pane::Rx, true),
-                    (Pane::Inspector, true),
-                    (Pane::Timeline, false),
-                    (Pane::Stops, true),
+                for (focus, texts) in [
+                    (Pane::Tx, Texts::None),
+                    (Pane::Inspector, Texts::None),
+                    (Pane::Source, Texts::Module),
+                    (Pane::Passes, Texts::Module),
+                    (Pane::Source, Texts::Assembly),
+                    (Pane::Rx, Texts::Module),
+                    (Pane::Inspector, Texts::Module),
+                    (Pane::Timeline, Texts::None),
+                    (Pane::Stops, Texts::Module),
                 ] {
                     let lesson = if w % 2 == 0 { 0 } else { 5 };
-                    let a = areas_with((w, h), focus, module, &Arrangement::default(), lesson);
+                    let a = areas_with((w, h), focus, texts, &Arrangement::default(), lesson);
                     let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
                     all.extend([a.header, a.phases, a.lesson, a.summary, a.status, a.hints]);
                     all.push(a.scrubber);
@@ -456,15 +521,15 @@ mod tests {
     #[test]
     fn wherever_borders_are_moved_every_pane_keeps_its_room() {
         for (w, h) in [(120, 30), (140, 36), (160, 45), (200, 60), (250, 80)] {
-            for module in [false, true] {
+            for texts in [Texts::None, Texts::Assembly, Texts::Module] {
                 for by in [-400, -60, -9, 9, 60, 400] {
                     for edge in Edge::ALL {
                         let mut moved = Arrangement::default();
                         moved.set(edge, by);
                         for other in Edge::ALL {
                             moved.set(other, if other == edge { by } else { -by });
-                            let a = areas((w, h), Pane::Tx, module, &moved);
-                            let before = areas((w, h), Pane::Tx, module, &Arrangement::default());
+                            let a = areas((w, h), Pane::Tx, texts, &moved);
+                            let before = areas((w, h), Pane::Tx, texts, &Arrangement::default());
                             let names = |a: &Areas| a.panes.iter().map(|p| p.0).collect::<Vec<_>>();
                             assert_eq!(names(&a), names(&before), "{w}x{h} {moved:?}");
                             let sum = |a: &Areas| {
@@ -483,7 +548,7 @@ mod tests {
         }
         let mut zoom = Arrangement::default();
         zoom.zoom = true;
-        let a = areas((200, 60), Pane::Memory, true, &zoom);
+        let a = areas((200, 60), Pane::Memory, Texts::Module, &zoom);
         assert_eq!(a.panes.len(), 1);
     }
 
@@ -491,13 +556,14 @@ mod tests {
     fn tab_visits_every_pane() {
         let mut p = Pane::Tx;
         for _ in 1..Pane::ALL.len() {
-            p = p.step(1, Pane::Rx, false);
+            p = p.step(1, Pane::Rx, Texts::None);
         }
         assert_eq!(p, Pane::Rx);
-        assert_eq!(Pane::Rx.step(1, Pane::Rx, false), Pane::Inspector);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx, false), Pane::Stops);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx, true), Pane::Source);
-        assert_eq!(Pane::Source.step(-1, Pane::Rx, true), Pane::Stops);
+        assert_eq!(Pane::Rx.step(1, Pane::Rx, Texts::None), Pane::Inspector);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx, Texts::None), Pane::Stops);
+        assert_eq!(Pane::Rx.step(-1, Pane::Rx, Texts::Module), Pane::Passes);
+        assert_eq!(Pane::Source.step(1, Pane::Rx, Texts::Module), Pane::Passes);
+        assert_eq!(Pane::Source.step(-1, Pane::Rx, Texts::Module), Pane::Stops);
     }
 
     #[test]
@@ -505,7 +571,7 @@ mod tests {
         let of = |size, focus, tab| {
             let mut arrangement = Arrangement::default();
             arrangement.tab = tab;
-            areas(size, focus, false, &arrangement)
+            areas(size, focus, Texts::None, &arrangement)
         };
         for tab in Pane::TABS {
             for size in [(120, 40), (160, 45), (200, 60), (250, 80)] {

@@ -4,7 +4,8 @@
 use super::model::{Model, Popup};
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::Command;
-use crate::learn::Play;
+use crate::learn::{Play, bundled, lesson_of};
+use crate::udma::field;
 
 impl Model {
     /// Takes a lesson whose task begins where the session stands, and shows what it says first.
@@ -37,10 +38,32 @@ impl Model {
         Ok(())
     }
 
+    /// Shows what the lesson says that explains the field of the selected bit.
+    pub(super) fn field_lesson(&mut self) {
+        let Some((desc, _)) = self.desc() else { return };
+        let (word, bit) = self.bit();
+        let field = field::at_bit(desc.view(self.selection.dir), word, bit);
+        let found = field.and_then(|f| Some((f, lesson_of(f.name)?)));
+        let Some((field, (n, _))) = found else {
+            self.say("no lesson is about this field", None);
+            return;
+        };
+        let Some(Ok(lesson)) = bundled::lesson(n - 1) else { return };
+        let mut lines =
+            vec![format!("{}: lesson {n}, {}", field.name, lesson.title), String::new()];
+        for text in &lesson.intro {
+            lines.extend([text.clone(), String::new()]);
+        }
+        lines.extend(lesson.facts.iter().map(|f| format!("* {} ({})", f.text, f.source)));
+        lines.extend([String::new(), format!("`dmadbg learn {n}` takes it.")]);
+        self.popup = Some((Popup::Output(lines), 0));
+    }
+
     /// Another session: where a task begins.
     fn begin_with(&mut self, session: crate::engine::session::Session) {
         self.session = session;
         self.source = Default::default();
+        self.take_assembly();
         self.search = None;
         self.ring_top = 0;
         self.focus = match self.has_module() {

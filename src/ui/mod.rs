@@ -6,20 +6,28 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+pub mod aligned;
 pub mod arrange;
+pub mod assembly;
 mod budget;
 pub mod colour;
 pub mod config;
 pub mod copy;
+mod drawn;
+pub mod flip;
 pub mod folding;
+pub mod grid;
 pub mod highlight;
 pub mod journal;
+pub mod jumps;
 pub mod keymap;
 pub mod layout;
 pub mod lesson;
+pub mod links;
 pub mod model;
 pub mod outside;
 pub mod palette;
+pub mod passes;
 pub mod picture;
 pub mod record;
 pub mod rows;
@@ -29,6 +37,7 @@ pub mod shell;
 pub mod source;
 pub mod stops;
 pub mod theme;
+pub mod ties;
 pub mod timeline;
 pub mod update;
 pub mod view;

@@ -2,15 +2,22 @@
 //! out from both for drawing.
 
 use super::arrange::{Arrangement, Border};
+use super::assembly::{Assembly, Seek};
 use super::config::Config;
+use super::flip::Flipping;
 use super::folding::RingLine;
+use super::grid::Grid;
 use super::journal::Journal;
+use super::jumps::{Jumps, Landing, Spot};
 use super::keymap::Keymap;
-use super::layout::{self, Areas, Pane};
+use super::layout::{self, Areas, Pane, Texts};
+use super::links::{Links, Subject};
 use super::palette::Palette;
+use super::passes::Passes;
 use super::search::Search;
 use super::source::Source;
 use super::stops::Replaces;
+use super::ties::Ties;
 use super::timeline::{Scrub, Strip};
 use super::{seams, theme::Theme, view};
 use crate::check;
@@ -23,6 +30,7 @@ use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
 use crate::learn::{Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
+use crate::load::SourceText;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 use std::collections::VecDeque;
@@ -46,6 +54,8 @@ pub struct Title {
     pub notes: Vec<Diagnostic>,
     /// Codes whose findings are accepted, and not shown.
     pub policy: Policy,
+    /// The assembly of the program, where it has one.
+    pub source: Option<SourceText>,
 }
 
 /// Where the user looks.
@@ -85,6 +95,8 @@ pub enum Popup {
     Help,
     /// The answer of a command.
     Output(Vec<String>),
+    /// Places that were left by jumps, and which of them is selected.
+    Jumps(usize),
 }
 
 /// The newest answer.
@@ -133,6 +145,12 @@ pub struct Derived {
     pub shares: Vec<Share>,
     /// What a module takes, once somebody looked.
     pub budget: Option<(Weak<Program>, Arc<Budget>)>,
+    /// What belongs to what is selected.
+    pub links: Links,
+    /// What the events around the position touch, where that was asked for.
+    pub ties: Arc<Ties>,
+    /// What flipping the selected bit does, while the descriptor has the focus.
+    pub flipping: Option<Flipping>,
     /// What the checks say of the rings as they lie now.
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
@@ -166,10 +184,25 @@ pub struct Model {
     pub event_cursor: u64,
     /// First event shown.
     pub event_top: u64,
+    /// What is selected, to which the panes mark what belongs.
+    pub subject: Subject,
+    /// The byte at the cursor of the memory pane, counted from the one that the selected
+    /// descriptor names first.
+    pub memory_at: i64,
     /// Rows by which the memory pane is scrolled.
     pub memory_rows: i64,
     /// The text of a module.
     pub source: Source,
+    /// Its passes.
+    pub passes: Passes,
+    /// The assembly of a program without a module.
+    pub assembly: Assembly,
+    /// Places that were left by a jump.
+    pub jumps: Jumps,
+    /// The place that the session is on its way to.
+    pub(super) landing: Option<Landing>,
+    /// Where the jump began that a command is about to make.
+    pub(super) jump_from: Option<Spot>,
     /// Selected finding, counted from the newest.
     pub check_cursor: usize,
     /// The command line, while it is open.
@@ -188,6 +221,8 @@ pub struct Model {
     pub lesson: Option<Play>,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
+    /// The access grid, while it is open.
+    pub grid: Option<Grid>,
     /// A text over the screen, and how far it is scrolled.
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
@@ -233,7 +268,7 @@ impl Model {
         let module = session.program().module.is_some();
         let focus = if module { Pane::Source } else { Pane::Tx };
         let derived = Derived {
-            areas: layout::areas(size, focus, module, &Arrangement::default()),
+            areas: layout::areas(size, focus, Texts::None, &Arrangement::default()),
             ring: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
@@ -244,6 +279,9 @@ impl Model {
             kept_lanes: None,
             shares: Vec::new(),
             budget: None,
+            links: Links::default(),
+            ties: Arc::default(),
+            flipping: None,
             judged: Vec::new(),
             judged_at: None,
         };
@@ -262,8 +300,15 @@ impl Model {
             fold: true,
             follow: true,
             event_top: 1,
+            subject: Subject::Slot,
+            memory_at: 0,
             memory_rows: 0,
             source: Source::default(),
+            passes: Passes::default(),
+            assembly: Assembly::default(),
+            jumps: Jumps::default(),
+            landing: None,
+            jump_from: None,
             check_cursor: 0,
             line: None,
             palette: None,
@@ -273,6 +318,7 @@ impl Model {
             scrub: Scrub::default(),
             lesson: None,
             history: Vec::new(),
+            grid: None,
             popup: None,
             said: None,
             asked: Vec::new(),
@@ -283,6 +329,7 @@ impl Model {
             keys: Arc::default(),
             derived,
         };
+        model.take_assembly();
         if model.ring_size(Dir::Tx) == 0 && model.ring_size(Dir::Rx) > 0 {
             model.select_slot(Some(Dir::Rx), 0);
         }
@@ -310,6 +357,15 @@ impl Model {
         let text = "edits are not saved: the key again leaves, `:save FILE` keeps them";
         self.say(text, Some(Severity::Warning));
         true
+    }
+
+    /// What texts the program has.
+    pub fn texts(&self) -> Texts {
+        match (self.has_module(), self.has_assembly()) {
+            (true, _) => Texts::Module,
+            (false, true) => Texts::Assembly,
+            (false, false) => Texts::None,
+        }
     }
 
     /// The selected queue.
@@ -560,7 +616,9 @@ impl Model {
         if let Some(id) = self.session.last_event().and_then(|e| e.queue()) {
             self.session.select(id);
         }
+        self.subject_follows();
         self.follow_source();
+        self.assembly.seek = Some(Seek::Host);
         let here = self.session.position();
         let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
         let about = if let Some((dir, slot)) = faulted {
@@ -580,7 +638,7 @@ impl Model {
     /// Selects a slot; without a direction the selected one stays.
     pub fn select_slot(&mut self, dir: Option<Dir>, slot: u64) {
         if slot != self.selection.slot || dir.is_some_and(|d| d != self.selection.dir) {
-            self.memory_rows = 0;
+            (self.memory_rows, self.memory_at) = (0, 0);
         }
         self.selection.slot = slot.min(self.slots().saturating_sub(1));
         if let Some(dir) = dir {
@@ -595,11 +653,18 @@ impl Model {
     /// Works out what drawing needs. Called after every message.
     pub fn prepare(&mut self) {
         let rows = view::lesson::height(self);
+        match self.focus {
+            Pane::Passes => self.arrangement.passes = true,
+            Pane::Source => self.arrangement.passes = false,
+            _ => {}
+        }
         self.derived.areas =
-            layout::areas_with(self.size, self.focus, self.has_module(), &self.arrangement, rows);
+            layout::areas_with(self.size, self.focus, self.texts(), &self.arrangement, rows);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
         self.derived.next = self.session.next_event();
         self.prepare_source();
+        self.prepare_passes();
+        self.prepare_assembly();
         self.prepare_search();
         self.prepare_ring();
         self.prepare_timeline();
@@ -608,6 +673,9 @@ impl Model {
         self.prepare_checks();
         self.prepare_budget();
         self.stop_rows(0);
+        self.prepare_memory();
+        self.prepare_links();
+        self.prepare_flip();
     }
 
     fn prepare_checks(&mut self) {
@@ -628,6 +696,14 @@ impl Model {
             }
             _ => areas.rows(Pane::Events),
         }
+    }
+
+    /// The byte with the cursor stays in sight.
+    fn prepare_memory(&mut self) {
+        let Some(area) = self.derived.areas.pane(Pane::Memory).map(Areas::inner) else { return };
+        let (per, rows) = view::memory_shape(self, area.width, area.height);
+        let row = self.memory_at.div_euclid(per);
+        self.memory_rows = self.memory_rows.clamp(row.saturating_sub(rows - 1), row);
     }
 
     fn prepare_events(&mut self) {

@@ -19,6 +19,8 @@ pub enum Hit {
     Bit(Word, u8),
     /// An event.
     Event(u64),
+    /// A byte of memory, counted from the first that the selected descriptor names.
+    Byte(i64),
     /// A finding, by its index.
     Finding(usize),
     /// A line of a module's text, from 0.
@@ -31,6 +33,10 @@ pub enum Hit {
     Switch(usize),
     /// A line of the budget, from 0.
     Budget(usize),
+    /// A row of the passes, by its number among those shown.
+    Pass(usize),
+    /// A stage of the lowering, by its place.
+    Stage(usize),
 }
 
 /// A piece of a row.

@@ -4,6 +4,7 @@
 use super::highlight::{Language, Tone, tones};
 use super::layout::Pane;
 use super::model::{LOOK_BACK, Model};
+use super::passes::Passes;
 use crate::bir::exec::Item;
 use crate::bir::{Engine, Pos};
 use crate::diag::render::printable;
@@ -44,7 +45,7 @@ pub struct Source {
     seek: bool,
     /// The instruction of the module that is run which the cursor is to go to, where its text
     /// is shown.
-    item: Option<Item>,
+    pub(super) item: Option<Item>,
     /// The descriptor that the cursor is to go to, where its text is shown.
     part: Option<QueuePart>,
     /// The slots that hold what the line with the cursor shows.
@@ -62,6 +63,18 @@ pub struct Toned {
     pub tones: Vec<(usize, Tone)>,
 }
 
+impl Source {
+    /// The cursor is to go to an instruction.
+    pub(super) fn seek_inst(&mut self, pos: Pos, item: Option<Item>) {
+        (self.selected, self.item, self.part, self.seek) = (Some(pos), item, None, true);
+    }
+
+    /// The cursor stands on a line of a stage's text and is not to go elsewhere.
+    pub(super) fn stay(&mut self, line: usize, stage: Option<Stage>) {
+        (self.cursor, self.stage, self.seek) = (line, stage, false);
+    }
+}
+
 /// How the rows of the pane are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
@@ -73,9 +86,11 @@ pub struct Split {
     pub detail: usize,
 }
 
-/// How a pane of so many rows is used.
-pub fn split(height: usize) -> Split {
+/// How a pane of so many rows is used; the stages have a row each where there is room and they
+/// do not stand in the pane of the passes.
+pub fn split(height: usize, passes: bool) -> Split {
     let (stages, detail) = match height {
+        TALL.. if passes => (1, 5),
         TALL.. => (crate::engine::command::Pass::STAGES.len() + 1, 7),
         WITH_DETAIL.. => (1, 3),
         _ => (1.min(height), 0),
@@ -106,6 +121,25 @@ impl Model {
         self.source.listings.iter().find(|l| l.stage == stage).map(|l| &**l)
     }
 
+    /// Whether the pane of the passes is on the screen too.
+    pub fn passes_stand(&self) -> bool {
+        self.derived.areas.pane(Pane::Passes).is_some()
+    }
+
+    /// The text after a stage, made if it was not made yet.
+    pub(super) fn listing_after(
+        &mut self,
+        run: &Arc<ModuleRun>,
+        stage: Stage,
+    ) -> Option<Arc<Listing>> {
+        let known = |m: &Model| m.source.listings.iter().find(|l| l.stage == stage).cloned();
+        known(self).or_else(|| {
+            let listing = Arc::new(Listing::new(run, stage)?);
+            self.source.listings.push(listing.clone());
+            Some(listing)
+        })
+    }
+
     /// Makes the text if it was not made yet, keeps the cursor on it and in sight, and looks
     /// where the sequencers stand.
     pub(super) fn prepare_source(&mut self) {
@@ -116,16 +150,10 @@ impl Model {
             let made_of = Some(run.clone());
             self.source =
                 Source { selected, made_of, seek: selected.is_some(), ..Source::default() };
+            self.passes = Passes::folding(self.passes.fold);
         }
         let Some(stage) = self.session.stage() else { return };
-        if self.listing().is_none()
-            && let Some(listing) = Listing::new(&run, stage)
-        {
-            self.source.listings.push(Arc::new(listing));
-        }
-        let Some(listing) = self.source.listings.iter().find(|l| l.stage == stage).cloned() else {
-            return;
-        };
+        let Some(listing) = self.listing_after(&run, stage) else { return };
         self.source.standing = standing(&self.session, &listing);
         if self.source.stage != Some(stage) || self.source.seek {
             let item = self.source.selected.zip(self.source.item);
@@ -144,7 +172,7 @@ impl Model {
         let pos = listing.inst_at(cursor);
         let held = |dir| self.held(pos?, Some(cursor), dir);
         self.source.held = Dir::BOTH.into_iter().filter_map(held).collect();
-        let rows = split(self.derived.areas.rows(Pane::Source)).text.max(1);
+        let rows = split(self.derived.areas.rows(Pane::Source), self.passes_stand()).text.max(1);
         let (cursor, top) = (self.source.cursor, self.source.top);
         // Where the text moves at all it moves so that what comes can be seen.
         if cursor < top || cursor >= top + rows {

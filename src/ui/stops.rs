@@ -13,13 +13,23 @@ impl Model {
     /// Sets or deletes a breakpoint: in a module's text at the instruction of the line, else at
     /// the selected slot. Nothing where no instruction stands.
     pub(super) fn break_toggle(&self) -> Option<String> {
-        if self.focus == Pane::Source {
-            return self.break_inst();
+        if matches!(self.focus, Pane::Source | Pane::Passes) {
+            return if self.has_assembly() { self.break_op() } else { self.break_inst() };
         }
         let (dir, slot) = (self.selection.dir, self.selection.slot);
         Some(match self.session.break_on_slot(self.queue()?, dir, slot) {
             Some(number) => format!("delete {number}"),
             None => format!("break {dir}[{slot}]"),
+        })
+    }
+
+    /// At the event at which the operation of the line begins.
+    fn break_op(&self) -> Option<String> {
+        let place = Loc::Event(self.op_event()?);
+        let here = StopKind::Break(place.clone());
+        Some(match self.session.stops().iter().find(|s| s.kind == here) {
+            Some(stop) => format!("delete {}", stop.number),
+            None => format!("break {place}"),
         })
     }
 

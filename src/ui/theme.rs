@@ -280,6 +280,11 @@ impl Theme {
         if self.ascii { '>' } else { '▶' }
     }
 
+    /// The mark of what belongs to what is selected.
+    pub fn linked(self) -> char {
+        if self.ascii { '*' } else { '◆' }
+    }
+
     /// The mark of one who has not begun.
     pub fn waits(self) -> char {
         if self.ascii { '-' } else { '▷' }

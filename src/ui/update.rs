@@ -4,6 +4,7 @@ use super::arrange::{self, Edge};
 use super::copy::CopyForm;
 use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
+use super::links::Subject;
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
 use super::rows::Hit;
@@ -64,6 +65,9 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     if !matches!(message, Message::Mouse(_) | Message::Resize(..)) {
         model.let_go();
     }
+    let (from, event) = (model.spot(), model.event_cursor);
+    let cursors = model.cursors_now();
+    (model.landing, model.jump_from) = (None, None);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
         Message::Key(_) => Vec::new(),
@@ -85,12 +89,25 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     };
     // What was asked for is the next thing that comes, or it is not meant.
     model.warned &= !warned;
+    model.take_subject(cursors);
     // Another slot is looked at, and no instruction was selected for it.
     let other = looked(model) != before.0 && model.source.selected == before.1;
-    if other && model.focus != Pane::Source {
+    if other && !matches!(model.focus, Pane::Source | Pane::Passes) {
         model.slot_to_source();
+        model.assembly.seek = Some(super::assembly::Seek::Slot);
+    }
+    if model.event_cursor != event && model.focus == Pane::Events {
+        model.assembly.seek = Some(super::assembly::Seek::Event);
     }
     model.prepare();
+    // A jump that a command is still to make ends with it.
+    if effects.is_empty()
+        && let Some(from) = model.jump_from.take()
+    {
+        model.leave(from);
+    } else if model.jump_from.is_some() {
+        model.jump_from = Some(from);
+    }
     effects
 }
 
@@ -121,14 +138,17 @@ pub fn finish(
     command: &Command,
     watch: &mut dyn FnMut(&Model, crate::engine::session::Progress) -> std::ops::ControlFlow<()>,
 ) -> bool {
+    let from = model.spot();
     match model.run(command, watch) {
         Ok(quit) => {
             // The line has done its work.
             model.line = None;
             model.prepare();
+            model.after_command(command, from);
             quit
         }
         Err(d) => {
+            model.stay_put();
             // Carets point into the line as it stands.
             let typed = model.line.as_ref().map(|l| l.input.value().to_owned());
             model.refuse(typed.map_or(d.clone(), |text| script::pinned(d, &text)));
@@ -143,6 +163,8 @@ fn mode(model: &Model) -> Mode {
         Mode::Palette
     } else if model.popup.is_some() {
         Mode::Popup
+    } else if model.grid.is_some() {
+        Mode::Grid
     } else if model.line.is_some() {
         Mode::Line
     } else {
@@ -198,7 +220,37 @@ fn command(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    if super::jumps::action_jumps(action) {
+        model.jump_from = Some(model.spot());
+    }
+    if action == Action::SelectInst {
+        model.subject = Subject::Line;
+    }
     match action {
+        Action::OpenGrid => match model.make_grid() {
+            Ok(grid) => model.grid = Some(grid),
+            Err(why) => model.say(why, Some(Severity::Note)),
+        },
+        Action::GridStep(by) => model.grid.iter_mut().for_each(|g| g.step(by)),
+        Action::GridTurn(by) => model.grid.iter_mut().for_each(|g| g.turn(by)),
+        Action::GridOrder => model.grid.iter_mut().for_each(|g| g.order = !g.order),
+        Action::GridScale(by) => {
+            model.grid.iter_mut().for_each(|g| g.zoom = (g.zoom + by).clamp(-32, 32));
+        }
+        Action::Jump(by) => {
+            let way = model.jump(by);
+            return way.iter().flat_map(|text| command(model, text)).collect();
+        }
+        Action::Jumps => {
+            let at = model.jumps.len().0;
+            model.popup = Some((Popup::Jumps(at), 0));
+        }
+        Action::Choose => {
+            if let Some((Popup::Jumps(at), _)) = model.popup.take() {
+                let way = model.jump_to(at);
+                return way.iter().flat_map(|text| command(model, text)).collect();
+            }
+        }
         Action::Rows(n) => rows(model, n),
         Action::Page(n) if model.focus == Pane::Timeline && mode(model).is_panes() => {
             model.page_time(n);
@@ -225,6 +277,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Page(n) => rows(model, n * page(model)),
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
+        Action::Edge(n) if model.focus == Pane::Memory && mode(model).is_panes() => {
+            let len = view::memory_target(model).map_or(1, |t| t.1);
+            model.memory_at = if n < 0 { 0 } else { len.saturating_sub(1) as i64 };
+        }
         Action::Edge(n) => rows(model, n.saturating_mul(i64::MAX / 2)),
         Action::Columns(n) => columns(model, n),
         Action::WordEdge(n) => {
@@ -233,14 +289,18 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Focus(n) => {
             let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
-            focus(model, model.focus.step(n as isize, ring, model.has_module()));
+            focus(model, model.focus.step(n as isize, ring, model.texts()));
         }
         Action::Queue(n) => return queue(model, n),
         Action::ToggleBreak => {
             return match model.break_toggle() {
                 Some(text) => command(model, &text),
                 None => {
-                    model.say("no instruction stands on this line", None);
+                    let what = match model.has_assembly() {
+                        true => "no operation that the run is known to come to stands on this line",
+                        false => "no instruction stands on this line",
+                    };
+                    model.say(what, None);
                     Vec::new()
                 }
             };
@@ -254,8 +314,14 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
                 }
             };
         }
+        Action::FollowByte => model.follow_byte(),
+        Action::FieldLesson => model.field_lesson(),
         Action::FlipBit => return flip_bit(model),
+        Action::SelectInst if model.focus == Pane::Passes => model.pass_enter(),
+        Action::SelectInst if model.has_assembly() => model.assembly_enter(),
         Action::SelectInst => model.source_to_slot(),
+        Action::TogglePasses => model.toggle_passes(),
+        Action::Prove => model.prove(),
         Action::GotoSelected => {
             let event = match model.focus {
                 Pane::Budget => {
@@ -283,6 +349,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
             model.select_slot(Some(other), model.selection.slot);
         }
+        Action::ToggleFold if model.focus == Pane::Passes => model.fold_passes(),
         Action::ToggleFold => {
             model.fold = !model.fold;
             model.say(
@@ -316,6 +383,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Close => {
             let closed = model.palette.take().is_some()
                 || model.popup.take().is_some()
+                || model.grid.take().is_some()
                 || model.line.take().is_some();
             if !closed {
                 model.said = None;
@@ -368,13 +436,14 @@ fn flip_bit(model: &mut Model) -> Vec<Effect> {
     let (Some((desc, _)), (word, bit)) = (model.desc(), model.bit()) else { return Vec::new() };
     let (dir, slot) = (model.selection.dir, model.selection.slot);
     let value = desc.word(word) ^ 1 << bit;
+    model.about_to_flip();
     command(model, &format!("set {dir}[{slot}].{} = {value:#x}", word.name()))
 }
 
 /// Rows of a page of what has the focus.
 fn page(model: &Model) -> i64 {
     let rows = match mode(model) {
-        Mode::Popup => i64::from(model.size.1) - 6,
+        Mode::Popup | Mode::Grid => i64::from(model.size.1) - 6,
         _ => model.derived.areas.rows(model.focus) as i64 - 2,
     };
     rows.max(1)
@@ -423,12 +492,22 @@ fn rows(model: &mut Model, n: i64) {
         p.cursor = shift(p.cursor as u64, last) as usize;
         return;
     }
+    if let Some((Popup::Jumps(at), _)) = &model.popup {
+        let (behind, ahead) = model.jumps.len();
+        let at = shift(*at as u64, (behind + ahead) as u64) as usize;
+        model.popup = Some((Popup::Jumps(at), at.saturating_sub(2)));
+        return;
+    }
     if let Some((_, scroll)) = &mut model.popup {
         *scroll = (*scroll as u64).saturating_add_signed(n).min(1 << 20) as usize;
         let max = view::popup::max_scroll(model);
         if let Some((_, scroll)) = &mut model.popup {
             *scroll = (*scroll).min(max);
         }
+        return;
+    }
+    if let Some(g) = &mut model.grid {
+        g.scroll.0 = g.scroll.0.saturating_add(n).clamp(-(1 << 32), 1 << 32);
         return;
     }
     match model.focus {
@@ -447,12 +526,15 @@ fn rows(model: &mut Model, n: i64) {
             model.event_cursor = shift(model.event_cursor, end);
         }
         Pane::Memory => {
-            model.memory_rows = model.memory_rows.saturating_add(n).clamp(-(1 << 40), 1 << 40);
+            let area = model.derived.areas.pane(Pane::Memory).map(Areas::inner).unwrap_or_default();
+            let (per, _) = view::memory_shape(model, area.width, area.height);
+            memory_to(model, n.saturating_mul(per));
         }
         Pane::Checks => {
             let last = (model.findings().count() as u64).saturating_sub(1);
             model.check_cursor = shift(model.check_cursor as u64, last) as usize;
         }
+        Pane::Source if model.has_assembly() => model.assembly_rows(n),
         Pane::Source => model.source_rows(n),
         Pane::Timeline => {
             let (lines, fit) =
@@ -465,11 +547,16 @@ fn rows(model: &mut Model, n: i64) {
             model.budget_cursor = shift(model.budget_cursor as u64, last) as usize;
         }
         Pane::Stops => model.stop_rows(n),
+        Pane::Passes => model.pass_rows(n),
         Pane::Marker => {}
     }
 }
 
 fn columns(model: &mut Model, n: i64) {
+    if let Some(g) = &mut model.grid {
+        g.scroll.1 = g.scroll.1.saturating_add(n).clamp(-(1 << 32), 1 << 32);
+        return;
+    }
     if model.focus == Pane::Inspector {
         // Higher bits are to the left; past the edge the walk goes on in the next word.
         let (word, bit) = model.bit();
@@ -487,12 +574,26 @@ fn columns(model: &mut Model, n: i64) {
         }
         return;
     }
-    if model.focus == Pane::Source {
+    if model.focus == Pane::Source && model.has_assembly() {
+        model.assembly_columns(n);
+        return;
+    }
+    if matches!(model.focus, Pane::Source | Pane::Passes) {
         model.source_columns(n);
+        return;
+    }
+    if model.focus == Pane::Memory {
+        memory_to(model, n);
         return;
     }
     let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
     model.select_slot(Some(dir), model.selection.slot);
+}
+
+/// Moves the cursor of the memory pane by bytes.
+fn memory_to(model: &mut Model, by: i64) {
+    const FAR: i64 = 1 << 40;
+    model.memory_at = model.memory_at.saturating_add(by).clamp(-FAR, FAR);
 }
 
 /// Copies what is selected, and says how much that was.
@@ -681,12 +782,13 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     if matches!(e.kind, MouseEventKind::Down(_)) {
         model.drag = None;
     }
-    if model.palette.is_some() || model.popup.is_some() {
+    if model.palette.is_some() || model.popup.is_some() || model.grid.is_some() {
         model.let_go();
         match (wheel, e.kind) {
             (Some(n), _) => rows(model, n),
             (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
-            (_, MouseEventKind::Down(_)) => model.popup = None,
+            (_, MouseEventKind::Down(_)) if model.popup.is_some() => model.popup = None,
+            (_, MouseEventKind::Down(_)) => model.grid = None,
             _ => {}
         }
         return Vec::new();
@@ -736,8 +838,14 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     });
     let again = model.focus == pane;
     focus(model, pane);
+    if hit.is_some() {
+        model.jump_from = Some(model.spot());
+    }
     match hit.flatten() {
-        Some(Hit::Slot(dir, slot)) => model.select_slot(Some(dir), slot),
+        Some(Hit::Slot(dir, slot)) => {
+            model.subject = Subject::Slot;
+            model.select_slot(Some(dir), slot);
+        }
         Some(Hit::Bit(word, bit)) if model.bit() == (word, bit) => return flip_bit(model),
         Some(Hit::Bit(word, bit)) => {
             model.selection.word = model.words().iter().position(|w| *w == word).unwrap_or(0);
@@ -748,9 +856,30 @@ fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         }
         Some(Hit::Event(n)) => model.event_cursor = n,
         Some(Hit::Finding(i)) => model.check_cursor = i,
+        Some(Hit::Byte(at)) => {
+            model.memory_at = at;
+            model.subject = model.byte_subject();
+        }
         Some(Hit::Line(n)) => {
-            model.source.cursor = n;
-            model.source_to_slot();
+            model.subject = Subject::Line;
+            if model.has_assembly() {
+                model.assembly.cursor = n;
+                model.assembly_enter();
+            } else {
+                model.source.cursor = n;
+                model.source_to_slot();
+            }
+        }
+        Some(Hit::Pass(n)) => {
+            model.subject = Subject::Line;
+            model.passes.row = n;
+            model.pass_to_text();
+            model.pass_enter();
+        }
+        Some(Hit::Stage(n)) => {
+            if let Some(stage) = crate::engine::command::Pass::STAGES.get(n) {
+                return command(model, &format!("pass {stage}"));
+            }
         }
         Some(Hit::Stop(i)) if again && model.stop_cursor == i => {
             return act(model, Action::GotoSelected);

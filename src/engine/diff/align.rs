@@ -155,7 +155,7 @@ fn common<'k>(a: impl Iterator<Item = &'k u64>, b: impl Iterator<Item = &'k u64>
 }
 
 /// The longest part of pairs ascending on the left that also ascends on the right.
-fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+pub fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // `ends[n]` ends an ascending part of n + 1 elements with the least right side.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
@@ -300,9 +300,9 @@ pub fn settle(
         let right: Vec<usize> = g.b.clone().filter(|j| !come.contains(j)).collect();
         let keys = |all: &[usize], of: &[u64]| all.iter().map(|i| of[*i]).collect::<Vec<u64>>();
         let pairs = if keys(&left, a) <= keys(&right, b) {
-            pair_up(&left, &right, unlike)
+            paired(&left, &right, unlike)
         } else {
-            let mirrored = pair_up(&right, &left, &|j, i| unlike(i, j));
+            let mirrored = paired(&right, &left, &|j, i| unlike(i, j));
             mirrored.into_iter().map(|(j, i)| (i, j)).collect()
         };
         let mut paired = pairs.iter().copied().peekable();
@@ -332,15 +332,26 @@ fn moved((a, b): (&[u64], &[u64]), gaps: &[Gap]) -> Vec<(usize, usize)> {
     all.filter_map(|i| Some((i, waiting.get_mut(&a[i])?.pop_front()?))).collect()
 }
 
-/// Pairs the elements of a gap so that the least is different, keeping their order.
-fn pair_up(
+/// The elements of a gap in pairs; where it is too large to weigh them, in order.
+fn paired(
     a: &[usize],
     b: &[usize],
     unlike: &dyn Fn(usize, usize) -> Option<u32>,
 ) -> Vec<(usize, usize)> {
+    let alike = |(i, j): &(usize, usize)| unlike(*i, *j).is_some_and(|u| u < LONE);
+    let in_order = || a.iter().copied().zip(b.iter().copied()).filter(alike).collect();
+    pair_up(a, b, unlike).unwrap_or_else(in_order)
+}
+
+/// Pairs the elements of a gap so that the least is different, keeping their order; nothing
+/// where it is too large to weigh them. `unlike` is that of [`settle`].
+pub fn pair_up(
+    a: &[usize],
+    b: &[usize],
+    unlike: &dyn Fn(usize, usize) -> Option<u32>,
+) -> Option<Vec<(usize, usize)>> {
     if a.len().saturating_mul(b.len()) > MAX_PAIRING {
-        let alike = |(i, j): &(usize, usize)| unlike(*i, *j).is_some_and(|u| u < LONE);
-        return a.iter().copied().zip(b.iter().copied()).filter(alike).collect();
+        return None;
     }
     let width = b.len() + 1;
     let price = |i: usize, j: usize| {
@@ -376,7 +387,7 @@ fn pair_up(
             j += 1;
         }
     }
-    out
+    Some(out)
 }
 
 #[cfg(test)]

@@ -55,6 +55,19 @@ pub(super) fn compare(
     c.found.into_values().collect()
 }
 
+/// How the memories of two runs of one program differ, rings and markers left out; true where
+/// not all was compared, since only `work` bytes are looked at.
+pub fn between(p: &Program, a: &Memory, b: &Memory, work: u64) -> (Vec<MemoryChange>, bool) {
+    let side = |memory| Side { program: p, memory, start: Memory::new(p) };
+    let sides = [side(a), side(b)];
+    let mut c = Compare { sides, work, bounded: false, found: BTreeMap::new() };
+    match &p.module {
+        Some(m) => c.locations(m.exec.layout(), m.exec.layout()),
+        None => c.regions(false),
+    }
+    (c.found.into_values().collect(), c.bounded)
+}
+
 impl Compare<'_> {
     fn add(&mut self, name: String, offset: u64, only: Option<usize>, d: Difference) {
         self.bounded |= d.bounded;

@@ -14,8 +14,9 @@ mod record;
 mod text;
 
 pub use descs::{Ring, RingPair, Slots, rings};
+pub use memory::between;
 pub use module::{ModuleWords, modules};
-pub use outcome::{Outcome, Ran};
+pub use outcome::{MemoryChange, Outcome, Ran};
 pub use program::{Sides, programs};
 pub use text::{lines, summary};
 

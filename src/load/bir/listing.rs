@@ -4,7 +4,7 @@
 
 use super::write_text;
 use crate::bir::exec::Item;
-use crate::bir::{Body, Inst, Name, Pos};
+use crate::bir::{Body, Inst, Module, Name, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Command, Pass};
 use crate::engine::lower::{Snapshot, Stage};
@@ -136,6 +136,11 @@ impl Listing {
         }
     }
 
+    /// For every line what [`Listing::inst_at`] says of it.
+    pub fn owners(&self) -> Vec<Option<Pos>> {
+        owners(&self.lines)
+    }
+
     /// The first line that stems from an instruction, from 0.
     pub fn first_of(&self, pos: Pos) -> Option<usize> {
         self.lines.iter().position(|l| l.pos == Some(pos))
@@ -164,8 +169,49 @@ impl Listing {
     }
 }
 
+/// A line of a text, the instruction that begins on it, and the one that it belongs to.
+pub type OwnedLine = (String, Option<Pos>, Option<Pos>);
+
+/// The text of a module, each line with the instruction that begins on it, and with the one that
+/// it belongs to.
+pub fn owned_lines(module: &Module) -> Vec<OwnedLine> {
+    let lines = lines_of_module(module);
+    let owners = owners(&lines);
+    lines.into_iter().zip(owners).map(|(l, owner)| (l.text, l.pos, owner)).collect()
+}
+
+/// For every line what [`Listing::inst_at`] says of it, in one pass.
+fn owners(lines: &[Line]) -> Vec<Option<Pos>> {
+    // What is open: how far each is set in, and whose it is.
+    let mut open: Vec<(usize, Option<Pos>)> = Vec::new();
+    let mut out = Vec::with_capacity(lines.len());
+    for l in lines {
+        let text = l.text.trim_start();
+        let indent = l.text.len() - text.len();
+        if text.is_empty() {
+            out.push(l.pos);
+            continue;
+        }
+        let within = if l.pos.is_none() && text.starts_with('}') { indent + 1 } else { indent };
+        while open.last().is_some_and(|o| o.0 >= within) {
+            open.pop();
+        }
+        let owner = l.pos.or_else(|| open.last().and_then(|o| o.1));
+        while open.last().is_some_and(|o| o.0 >= indent) {
+            open.pop();
+        }
+        open.push((indent, owner));
+        out.push(owner);
+    }
+    out
+}
+
 fn lines_of(snapshot: &Snapshot) -> Vec<Line> {
-    let printed = write_text(&snapshot.module);
+    lines_of_module(&snapshot.module)
+}
+
+fn lines_of_module(module: &Module) -> Vec<Line> {
+    let printed = write_text(module);
     let line = |text: &str| Line { text: text.to_owned(), pos: None, change: Change::Same };
     let mut lines: Vec<Line> = printed.text.lines().map(line).collect();
     for (number, pos) in printed.lines {
@@ -464,6 +510,23 @@ mod tests {
             change: Change::Same,
         };
         lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn whose_every_line_is_is_found_in_one_pass() {
+        for seed in 0..30 {
+            let m = crate::bir::generate::module(seed, &Default::default()).module;
+            let listing = Listing {
+                stage: Stage::Loaded,
+                lines: lines_of_module(&m),
+                items: HashMap::new(),
+                blocks: HashMap::new(),
+                parts: BTreeMap::new(),
+            };
+            for (n, owner) in listing.owners().into_iter().enumerate() {
+                assert_eq!(owner, listing.inst_at(n), "{}", listing.lines[n].text);
+            }
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
             break;
         }
         let selected = model.focus == Pane::Checks && i == first;
-        for row in finding(model, d, width) {
+        let linked = model.derived.links.findings.contains(&i);
+        for row in finding(model, d, width, linked) {
             let row = if selected { row.restyled(|s| t.selected(s)) } else { row };
             out.push(row.hits(Hit::Finding(i)));
         }
@@ -41,20 +42,21 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
-fn finding(model: &Model, d: &Diagnostic, width: usize) -> Vec<Row> {
+fn finding(model: &Model, d: &Diagnostic, width: usize, linked: bool) -> Vec<Row> {
     let t = model.theme;
     let sign = match d.severity {
         Severity::Error => "E",
         Severity::Warning => "W",
         Severity::Note => "i",
     };
+    let mark = if linked { t.linked() } else { ' ' };
     let at = place(&d.place);
     let at = if at.is_empty() { String::new() } else { format!(" ({at})") };
     let text = format!("{}{at}", printable(&d.message));
     let indent = 7;
     let mut out = Vec::new();
     for (i, line) in wrap(&text, width.saturating_sub(indent)).into_iter().enumerate() {
-        let head = if i == 0 { format!("{sign} {} ", d.code) } else { String::new() };
+        let head = if i == 0 { format!("{sign}{mark}{} ", d.code) } else { String::new() };
         out.push(
             Row::text(format!("{head:<indent$}"), t.severity(d.severity)).with(line, t.text()),
         );

@@ -53,7 +53,7 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
                 continue;
             }
             RingLine::Fold(f) => {
-                let mut row = fold(t, f, Dir::Tx, d);
+                let mut row = fold(model, f, Dir::Tx, d);
                 if f.alike.rx != f.alike.tx {
                     row.push(format!("; rx {}", f.alike.rx.name()), t.life(f.alike.rx));
                 }
@@ -80,7 +80,8 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
         if let Some((desc, life)) = model.slot(Dir::Rx, slot) {
             rx.push(if rx_changed { "*" } else { " " }, t.accent());
             rx.push(life.glyph(t.ascii).to_string(), t.life(life));
-            rx.push(format!(" {:<8}", life.name()), t.life(life));
+            rx.push(rings::link(model, Dir::Rx, slot).to_string(), t.accent());
+            rx.push(format!("{:<8}", life.name()), t.life(life));
             if !desc.is_zero() {
                 flags(&mut rx, t, Dir::Rx, desc);
                 rx.push(address(model, desc, Dir::Rx, target), t.text());

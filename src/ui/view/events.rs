@@ -23,7 +23,13 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
     for e in &model.derived.events {
         let base = if e.n > here { t.dim() } else { t.text() };
         let mut row = Row::new();
-        let mark = if e.n == here { t.cursor().to_string() } else { " ".to_owned() };
+        let linked = model.derived.links.events.contains(&e.n);
+        let mark = match (e.n == here, linked) {
+            (true, _) => t.cursor(),
+            (false, true) => t.linked(),
+            (false, false) => ' ',
+        }
+        .to_string();
         row.push(mark, t.accent());
         row.push(format!("{:>digits$}", e.n), base);
         let found = findings.iter().rev().find(|d| d.place.event == Some(e.n));

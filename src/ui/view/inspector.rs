@@ -3,15 +3,18 @@
 
 use super::rings::address;
 use super::{hex, human};
-use crate::diag::Severity;
+use crate::check::flip::{Bit, Flip};
 use crate::diag::render::printable;
+use crate::diag::{Diagnostic, Severity};
 use crate::engine::ring::Life;
 use crate::learn::lesson_of;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class, payload};
+use crate::ui::flip::Stands;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width, wrap};
 use crate::ui::seams;
+use ratatui::style::Style;
 
 /// The slot and its sentence.
 pub fn title(model: &Model) -> String {
@@ -61,6 +64,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     }
     out.extend(notes(model, desc, room));
     out.extend(meaning(model, desc, view, room));
+    out.extend(flipping(model, room));
     if view == View::Tx || view == View::Meta {
         out.extend(overlay(model, desc, room));
     }
@@ -284,6 +288,76 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
             let text = format!("payload: {} = {}. {}", f.name, f.words(desc.get(f)), f.meaning);
             out.push(Row::text(clip(&text, room), t.accent()));
         }
+    }
+    out
+}
+
+/// What a flip of the selected bit does: to the field, to the checks, to the run.
+fn flipping(model: &Model, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let Some(f) = &model.derived.flipping else { return Vec::new() };
+    let (bit, lead) = (f.bit, if f.stands == Stands::Done { "flipped" } else { "a flip" });
+    let mut out = Vec::new();
+    let mut line = |head: &str, text: &str, style: Style, most: usize| {
+        let lines = wrap(&printable(text), room.saturating_sub(9).max(1));
+        for (i, l) in lines.into_iter().take(most).enumerate() {
+            let head = if i == 0 { head } else { "" };
+            out.push(Row::text(format!("{head:<8} "), t.accent()).with(l, style));
+        }
+    };
+    let flip = match &f.flip {
+        Ok(flip) => flip,
+        Err(why) => {
+            line(lead, &format!("cannot be made: {why}"), t.text(), 2);
+            return out;
+        }
+    };
+    line(lead, &flipped_words(flip, bit), t.strong(), 2);
+    if flip.fetched {
+        let text = "the engine has fetched it and works with what it got (MODEL)";
+        line("", text, t.text(), 2);
+    }
+    let told = |d: &Diagnostic| format!("{}[{}] {}", d.severity, d.code, d.message);
+    let more = |n: usize| if n > 1 { format!(" (and {} more)", n - 1) } else { String::new() };
+    let (found, gone) = (flip.found.first(), flip.gone.first());
+    let kind = |d: &Diagnostic| t.severity(d.severity);
+    if let Some(d) = found {
+        line("checks", &format!("find {}{}", told(d), more(flip.found.len())), kind(d), 3);
+    }
+    if let Some(d) = gone {
+        let head = if found.is_some() { "" } else { "checks" };
+        line(head, &format!("no more: {}{}", told(d), more(flip.gone.len())), t.good(), 2);
+    }
+    if found.is_none() && gone.is_none() {
+        line("checks", "say the same", t.dim(), 1);
+    }
+    match &flip.run {
+        None => line("run", "there is no script of a host, so nothing runs", t.dim(), 2),
+        Some(ahead) => {
+            let style = match ahead.found.first() {
+                Some(d) => kind(d),
+                None if ahead.is_same() => t.dim(),
+                None => t.text(),
+            };
+            for (i, words) in ahead.words().iter().enumerate() {
+                line(if i == 0 { "run" } else { "" }, words, style, 3);
+            }
+        }
+    }
+    out
+}
+
+/// What the bit becomes: of its field where it has one.
+fn flipped_words(flip: &Flip, bit: Bit) -> String {
+    let (from, to) = (flip.from, flip.to);
+    let view = from.view(bit.dir);
+    let mut out = match field::at_bit(view, bit.word, bit.bit) {
+        Some(f) => format!("{}: {} -> {}", f.name, f.words(from.get(f)), f.words(to.get(f))),
+        None => format!("{} bit {}", bit.word.name(), bit.bit),
+    };
+    if to.view(bit.dir) != view {
+        let kind = if to.view(bit.dir) == View::Meta { "META" } else { "data" };
+        out.push_str(&format!("; it becomes a {kind} descriptor"));
     }
     out
 }

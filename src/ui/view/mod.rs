@@ -1,10 +1,12 @@
 //! Drawing: the model into a buffer, pane by pane. Nothing here changes the model.
 
+mod assembly;
 mod bottom;
 mod budget;
 mod checks;
 mod compact;
 mod events;
+mod grid;
 mod header;
 mod inspector;
 pub mod lesson;
@@ -14,10 +16,11 @@ mod palette;
 pub mod popup;
 mod rings;
 mod source;
+mod stages;
 mod stops;
 pub mod timeline;
 
-pub use memory::target as memory_target;
+pub use memory::{shape as memory_shape, target as memory_target};
 
 use super::layout::{Areas, Pane};
 use super::model::Model;
@@ -43,6 +46,7 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     rows::draw(&compact::summary(model, areas.summary.width), areas.summary, buf);
     rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
     rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
+    grid::draw(model, buf);
     popup::draw(model, buf);
     palette::draw(model, buf).or_else(|| bottom::command_line(model, buf))
 }
@@ -114,10 +118,12 @@ pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row>
         Pane::Memory => memory::rows(model, w, usize::from(height)),
         Pane::Events => events::rows(model, w),
         Pane::Checks => checks::rows(model, w, usize::from(height)),
+        Pane::Source if model.has_assembly() => assembly::rows(model, w, usize::from(height)),
         Pane::Source => source::rows(model, w, usize::from(height)),
         Pane::Timeline => timeline::rows(model, w, usize::from(height)),
         Pane::Budget => budget::rows(model, w, usize::from(height)),
         Pane::Stops => stops::rows(model, w, usize::from(height)),
+        Pane::Passes => stages::rows(model, w, usize::from(height)),
     }
 }
 
@@ -134,11 +140,14 @@ fn pane_title(model: &Model, pane: Pane) -> String {
         Pane::Inspector => inspector::title(model),
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
+        Pane::Source if model.has_assembly() => assembly::title(model),
         Pane::Source => source::title(model),
         Pane::Timeline => timeline::title(model),
         Pane::Budget => budget::title(model),
         Pane::Stops => stops::title(model),
-        Pane::Marker | Pane::Events => pane.name().to_owned(),
+        Pane::Passes => stages::title(model),
+        Pane::Events => format!("events, {} {}", model.theme.linked(), model.subject_words()),
+        Pane::Marker => pane.name().to_owned(),
     }
 }
 

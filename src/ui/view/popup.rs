@@ -5,7 +5,7 @@ use crate::diag::render::printable;
 use crate::engine::command::{COMMANDS, Group};
 use crate::engine::ring::Life;
 use crate::ui::keymap::{Keymap, When};
-use crate::ui::layout::Pane;
+use crate::ui::layout::{Pane, Texts};
 use crate::ui::model::{Model, Popup};
 use crate::ui::rows::{self, Row, width, wrap};
 use crate::ui::theme::Theme;
@@ -35,8 +35,9 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
 fn content(model: &Model, room: usize) -> Vec<Row> {
     match &model.popup {
         Some((Popup::Help, _)) => {
-            help(model.theme, room, &model.keys, (model.has_module(), model.lesson.is_some()))
+            help(model.theme, room, &model.keys, (model.texts(), model.lesson.is_some()))
         }
+        Some((Popup::Jumps(at), _)) => jumps(model, *at, room),
         Some((Popup::Output(lines), _)) => {
             let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
             squeeze(lines, room)
@@ -47,6 +48,25 @@ fn content(model: &Model, room: usize) -> Vec<Row> {
         }
         None => Vec::new(),
     }
+}
+
+/// The places that were left and those ahead, with where the user is among them.
+fn jumps(model: &Model, selected: usize, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let (all, here) = model.jumps.all(model.spot());
+    let one = |(n, s): (usize, &crate::ui::jumps::Spot)| {
+        let mark = if n == here { t.cursor() } else { ' ' };
+        let mut row = Row::text(format!("{mark} "), t.accent());
+        let text = printable(&model.spot_words(s));
+        let style = if n == here { t.strong() } else { t.text() };
+        row.push(rows::clip(&text, room.saturating_sub(2)), style);
+        if n == selected {
+            row.pad_to(room);
+            row = row.restyled(|s| t.selected(s));
+        }
+        row
+    };
+    all.iter().enumerate().map(one).collect()
 }
 
 /// Takes blanks out of a table that is too wide: of neighbouring columns that are blank in all
@@ -113,8 +133,13 @@ pub fn draw(model: &Model, buf: &mut Buffer) {
     let t = model.theme;
     let inner = usize::from(area.height.saturating_sub(2));
     let scroll = (*scroll).min(content.len().saturating_sub(inner));
-    let name = if *popup == Popup::Help { "help" } else { "answer" };
+    let name = match popup {
+        Popup::Help => "help",
+        Popup::Output(_) => "answer",
+        Popup::Jumps(_) => "places",
+    };
     let more = match content.len().saturating_sub(scroll + inner) {
+        0 if matches!(popup, Popup::Jumps(_)) => "Enter goes there, Esc closes".to_owned(),
         0 => "Esc closes".to_owned(),
         n => format!("{n} more lines below, Esc closes"),
     };
@@ -167,13 +192,14 @@ fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
 }
 
 /// The help.
-fn help(t: Theme, room: usize, keys: &Keymap, (module, lesson): (bool, bool)) -> Vec<Row> {
+fn help(t: Theme, room: usize, keys: &Keymap, (texts, lesson): (Texts, bool)) -> Vec<Row> {
+    let module = texts == Texts::Module;
     let mut out = Vec::new();
     let places = [When::Lesson, When::Panes, When::Module, When::Ring]
         .into_iter()
         .filter(|w| (module || *w != When::Module) && (lesson || *w != When::Lesson))
-        .chain(Pane::all(module).map(When::In))
-        .chain([When::Popup, When::Line]);
+        .chain(Pane::all(texts).map(When::In))
+        .chain([When::Popup, When::Grid, When::Line]);
     for when in places {
         let lines = keys.lines(when);
         if lines.is_empty() {

@@ -6,6 +6,7 @@ use crate::engine::session::SlotStop;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
 use crate::ui::folding::{Fold, RingCursor, RingLine};
+use crate::ui::links::Subject;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, clip_middle, width};
 use crate::ui::theme::Theme;
@@ -34,7 +35,7 @@ pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
     for line in &model.derived.ring {
         out.push(match *line {
             RingLine::Slot(slot) => cols.slot(model, dir, slot),
-            RingLine::Fold(f) => fold(model.theme, f, dir, cols.digits),
+            RingLine::Fold(f) => fold(model, f, dir, cols.digits),
             RingLine::Hidden(first, n) => hidden(model.theme, (dir, first), n, cols.digits),
         });
     }
@@ -48,7 +49,8 @@ pub fn hidden(t: Theme, (dir, first): (Dir, u64), n: u64, digits: usize) -> Row 
 }
 
 /// A line for equal slots.
-pub fn fold(t: Theme, f: Fold, dir: Dir, digits: usize) -> Row {
+pub fn fold(model: &Model, f: Fold, dir: Dir, digits: usize) -> Row {
+    let t = model.theme;
     let (life, changed) = match dir {
         Dir::Tx => (f.alike.tx, f.alike.changed.0),
         Dir::Rx => (f.alike.rx, f.alike.changed.1),
@@ -60,8 +62,13 @@ pub fn fold(t: Theme, f: Fold, dir: Dir, digits: usize) -> Row {
         life => life.name().to_owned(),
     };
     let star = if changed { '*' } else { ' ' };
-    let text = format!("  {}{:>digits$}{star}  {} {what}", life.glyph(t.ascii), "..", f.count);
-    let row = Row::text(text, t.life(life)).hits(Hit::Slot(dir, f.first));
+    let tx = dir == Dir::Tx;
+    let mut its = model.derived.links.slots.range((tx, f.first)..(tx, f.first + f.count));
+    let link = its.next().map_or(' ', |(_, slot)| link(model, dir, *slot));
+    let text = format!("  {}{:>digits$}{star} ", life.glyph(t.ascii), "..");
+    let mut row = Row::text(text, t.life(life)).with(link.to_string(), t.accent());
+    row.push(format!("{} {what}", f.count), t.life(life));
+    let row = row.hits(Hit::Slot(dir, f.first));
     if changed { row.restyled(|s| t.changed(s)) } else { row }
 }
 
@@ -151,16 +158,23 @@ pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
     match model.stop_at(dir, slot) {
         Some(SlotStop { watches, enabled, .. }) => {
             let mark = match (watches, enabled) {
-                (false, true) => "B ",
-                (false, false) => "b ",
-                (true, true) => "W ",
-                (true, false) => "w ",
+                (false, true) => "B",
+                (false, false) => "b",
+                (true, true) => "W",
+                (true, false) => "w",
             };
             row.push(mark, if enabled { t.error() } else { t.dim() });
         }
-        None => row.push("  ", t.text()),
+        None => row.push(" ", t.text()),
     }
+    row.push(link(model, dir, slot).to_string(), t.accent());
     row
+}
+
+/// The mark of a slot that belongs to what is selected, where that is not a slot.
+pub fn link(model: &Model, dir: Dir, slot: u64) -> char {
+    let its = model.derived.links.slots.contains(&(dir == Dir::Tx, slot));
+    if its && model.subject != Subject::Slot { model.theme.linked() } else { ' ' }
 }
 
 /// Lights a slot's line where it is selected or changed, and makes it clickable.

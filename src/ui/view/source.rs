@@ -35,7 +35,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let Some(listing) = model.listing() else {
         return vec![Row::text("the program is rings without a module", model.theme.dim())];
     };
-    let parts = split(height);
+    let parts = split(height, model.passes_stand());
     let mut out = match parts.stages {
         0 => Vec::new(),
         1 => vec![strip(model, width)],
@@ -51,12 +51,12 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
-fn snapshots(model: &Model) -> &[Snapshot] {
+pub fn snapshots(model: &Model) -> &[Snapshot] {
     model.session.program().module.as_ref().map_or(&[], |m| &m.lowered.snapshots)
 }
 
 /// Errors and warnings of a stage, or that there are none.
-fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
+pub fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
     let count = |x| s.findings.iter().filter(|f| f.diag.severity == x).count();
     for severity in [Severity::Error, Severity::Warning] {
         let n = count(severity);
@@ -69,7 +69,7 @@ fn verdict(s: &Snapshot) -> (Option<Severity>, String) {
 }
 
 /// The stages on one line, the selected one in brackets, and what it holds.
-fn strip(model: &Model, width: usize) -> Row {
+pub fn strip(model: &Model, width: usize) -> Row {
     let t = model.theme;
     let here = model.session.stage();
     let mut row = Row::new();
@@ -138,9 +138,8 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         Some(false) => row.push("b", t.dim()),
         None => row.push(l.change.mark().to_string(), change),
     }
-    let linked = l.pos.is_some() && l.pos == model.source.selected;
-    let link = if t.ascii { "*" } else { "◆" };
-    row.push(if linked { link } else { " " }, t.accent());
+    let linked = model.inst_linked(l.pos);
+    row.push(if linked { t.linked() } else { ' ' }.to_string(), t.accent());
     let mut who: Vec<_> = model.source.standing.iter().filter(|s| s.line == n).collect();
     who.sort_by_key(|s| !s.acts);
     let text = match who.first() {
@@ -164,7 +163,7 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     };
     let room = width.saturating_sub(row.width());
     match model.source.toned.get(&n) {
-        Some(toned) => words(model, toned, style, room, &mut row),
+        Some(toned) => words(model, toned, model.source.shift, style, room, &mut row),
         None => row.push(clip(&shifted(&printable(&l.text), model.source.shift), room), style),
     }
     if n == model.source.cursor {
@@ -183,9 +182,9 @@ fn shifted(text: &str, shift: usize) -> String {
 }
 
 /// The words of a line, each in its tone, from the first column that is shown on.
-fn words(model: &Model, toned: &Toned, base: Style, room: usize, row: &mut Row) {
-    let clipped = clip(&shifted(&toned.text, model.source.shift), room);
-    let start = toned.text.chars().take(model.source.shift).map(char::len_utf8).sum::<usize>();
+pub fn words(model: &Model, toned: &Toned, shift: usize, base: Style, room: usize, row: &mut Row) {
+    let clipped = clip(&shifted(&toned.text, shift), room);
+    let start = toned.text.chars().take(shift).map(char::len_utf8).sum::<usize>();
     let mut at = 0;
     for (upto, tone) in &toned.tones {
         let upto = upto.saturating_sub(start).min(clipped.len());
@@ -219,7 +218,7 @@ fn detail(model: &Model, listing: &Listing, width: usize) -> Vec<Row> {
 
 /// Which instruction of the loaded module it is, how many lines stem from it, and where its
 /// descriptors were put last.
-fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
+pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     let program = model.session.program();
     let mut out = printable(&program.inst_text(pos));
     let info = program.module.as_ref().and_then(|m| m.inst(pos));
