@@ -233,6 +233,17 @@ pub const MAX_DIFF_WORK: u64 = 1 << 28;
 pub const MAX_DIFF_EVENTS: u64 = 1 << 23;
 /// Descriptors that are noted of each run as they are staged.
 pub const MAX_DIFF_DESCS: usize = 1 << 22;
+/// Events of either run that are matched when a session goes on with another program.
+pub const MAX_RELOAD_EVENTS: u64 = 1 << 17;
+/// Descriptors of either run that are matched then.
+pub const MAX_RELOAD_DESCS: usize = 1 << 18;
+/// Comparisons that one matching then may take.
+pub const MAX_RELOAD_WORK: u64 = 1 << 25;
+/// Programs that a session remembers for what of theirs waits to come back.
+pub const MAX_RELOAD_MEMORY: usize = 8;
+/// Edits that are placed one after the other in a program that is reloaded, each in the run with
+/// those before it; later ones all in one run.
+pub const MAX_RELOAD_ROUNDS: usize = 8;
 /// Bytes of the two memories that are compared one by one; what has a common source costs
 /// nothing.
 pub const MAX_DIFF_BYTES: u64 = 1 << 31;

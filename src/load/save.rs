@@ -50,6 +50,10 @@ pub fn carry_out(
             Ok(format!("written to {file}"))
         }
         Effect::Export { form, file } => export::perform(session, input, *form, file),
+        Effect::Reload => {
+            let d = Diagnostic::new("S010", "only the screen loads its files again");
+            Err(d.help("a script is run on the files as they are: `dmadbg watch FILE --script S`"))
+        }
     }
 }
 

@@ -32,15 +32,18 @@ pub enum Effect {
         /// The file, as the user named it.
         file: String,
     },
+    /// Load the session's files again.
+    Reload,
 }
 
 impl Effect {
-    /// The file that is written.
+    /// The file that is written; empty where none is.
     pub fn file(&self) -> &str {
         match self {
             Effect::Save { file, .. }
             | Effect::Write { file, .. }
             | Effect::Export { file, .. } => file,
+            Effect::Reload => "",
         }
     }
 }
