@@ -164,10 +164,8 @@ impl Map {
             let alike = |i: usize, j: usize| Some(unlike(&left[i], &right[j]));
             let (to, mut news) = matched((&keys(left), &keys(right)), &alike);
             for (i, j) in to.iter().enumerate().filter_map(|(i, j)| Some((i, (*j)?))) {
-                // Made of the same, and another descriptor all the same.
-                if news[j].is_none() && unlike(&left[i], &right[j]) > 0 {
-                    news[j] = Some(Change::Changed);
-                }
+                // Of the same, and another descriptor all the same; or the other way round.
+                news[j] = (unlike(&left[i], &right[j]) > 0).then_some(Change::Changed);
             }
             self.rings.insert(ring, RingMap { to, news });
         }

@@ -96,6 +96,8 @@ struct Tracer<'a> {
     newest: HashMap<(QueueId, Dir, u64), u64>,
     wanted: BTreeSet<(QueueId, Dir, u64)>,
     room: usize,
+    /// The operation or the instruction that each agent is at: a fence is one of it.
+    at_work: HashMap<Agent, u64>,
 }
 
 /// Looks at the beginning of a run.
@@ -108,6 +110,7 @@ pub(super) fn trace(names: &Names<'_>, want: &Want, watch: Watch<'_>) -> Trace {
         newest: HashMap::new(),
         wanted: want.slots.clone(),
         room: MAX_RELOAD_DESCS,
+        at_work: HashMap::new(),
     };
     let mut m = Machine::new(p);
     if p.module.is_none() {
@@ -142,17 +145,19 @@ impl Tracer<'_> {
                     one.copy_from_slice(bytes);
                     let desc = Desc::from_bytes(&one);
                     if !desc.is_zero() {
-                        self.lay((q.id(), dir), slot, desc, None, 0);
+                        self.lay((q.id(), dir), slot, (desc, None), (0, 0));
                     }
                 }
             }
         }
     }
 
-    fn lay(&mut self, ring: RingId, slot: u64, desc: Desc, origin: Option<Origin>, at: u64) {
+    /// Notes a descriptor; `of` is what it was put there for: completion pairs say all the same.
+    fn lay(&mut self, ring: RingId, slot: u64, what: (Desc, Option<Origin>), (of, at): (u64, u64)) {
         let Some(room) = self.room.checked_sub(1) else { return };
         self.room = room;
-        let key = self.desc_key(ring.1, desc, origin);
+        let (desc, origin) = what;
+        let key = mix(self.desc_key(ring.1, desc, origin), of);
         self.newest.insert((ring.0, ring.1, slot), key);
         self.wanted.remove(&(ring.0, ring.1, slot));
         self.trace.laid.entry(ring).or_default().push(Laid { slot, key, desc, at });
@@ -194,7 +199,11 @@ impl Tracer<'_> {
         let sort = mix(hash_bytes(e.kind.name().as_bytes()), agent);
         self.trace.sorts.push(sort);
         let what = self.what(m, e);
-        self.trace.keys.push(mix(sort, what));
+        if let EventKind::Call { .. } | EventKind::Inst { .. } = e.kind {
+            self.at_work.insert(e.agent, what);
+        }
+        let of = self.at_work.get(&e.agent).copied().unwrap_or(0);
+        self.trace.keys.push(mix(mix(sort, what), of));
         if let Some(batch) = m.cpu().opened {
             self.trace.batches.push((batch, e.n));
         }
@@ -202,10 +211,13 @@ impl Tracer<'_> {
 
     /// Descriptors that an event puts on rings.
     fn laid_by(&mut self, m: &Machine, e: &Event) {
+        let of = self.at_work.get(&e.agent).copied().unwrap_or(0);
         match e.kind {
             EventKind::Stage { queue, tx, rx, .. } => {
                 let mut one = |dir, t: SlotTaken| {
-                    t.desc.into_iter().for_each(|d| self.lay((queue, dir), t.slot, d, None, e.n));
+                    if let Some(d) = t.desc {
+                        self.lay((queue, dir), t.slot, (d, None), (of, e.n));
+                    }
                 };
                 one(Dir::Tx, tx);
                 one(Dir::Rx, rx);
@@ -222,7 +234,7 @@ impl Tracer<'_> {
                     m.memory.read(ring.slot_addr(at), &mut bytes);
                     let desc = Desc::from_bytes(&bytes);
                     if !desc.is_zero() {
-                        self.lay((queue, dir), at, desc, q.origin(dir, at), e.n);
+                        self.lay((queue, dir), at, (desc, q.origin(dir, at)), (of, e.n));
                     }
                 }
             }
