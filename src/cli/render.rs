@@ -6,6 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::scripts::Scripts;
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, nearest};
+use crate::engine::session::Session;
 use crate::load::save::carry_out;
 use crate::script::runner::{self, End, Reply, Target};
 use crate::ui::Model;
@@ -23,7 +24,8 @@ pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let form = form(args).map_err(Report::from)?;
     let scripts = Scripts::read(true, &args.commands);
     let lines = scripts.lines?;
-    let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
+    let (program, mut title) = super::browse(&args.files, &args.rings, &args.module, false)?;
+    let session = Session::new(program);
     title.policy = scripts.policy.over(&title.policy);
     let mut screen = Screen(Model::new(session, title, theme, args.size));
     let end = runner::run(&mut screen, &lines, &mut |_| {});

@@ -195,7 +195,14 @@ fn catch() -> impl Strategy<Value = Catch> {
         option::of(fault()).prop_map(Catch::Fault),
         option::of(named_queue()).prop_map(Catch::Doorbell),
         option::of(any::<i64>()).prop_map(Catch::Ret),
-        select(vec![Catch::Race, Catch::Marker, Catch::Timeout, Catch::Bug, Catch::Stall, Catch::Reload]),
+        select(vec![
+            Catch::Race,
+            Catch::Marker,
+            Catch::Timeout,
+            Catch::Bug,
+            Catch::Stall,
+            Catch::Reload
+        ]),
     ]
 }
 

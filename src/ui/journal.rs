@@ -47,6 +47,13 @@ impl Journal {
         lines
     }
 
+    /// The program is another from here on; the session stands at event `n` of it.
+    pub(super) fn reloaded(&mut self, n: u64) {
+        self.lines.push("# The files changed: what follows is of another program.".to_owned());
+        self.lines.push(format!("goto {n}"));
+        self.end_known = false;
+    }
+
     /// The line that selects the queue that is selected on the screen.
     fn catching_up(&self, session: &Session) -> Vec<String> {
         let other = session.selected().filter(|id| Some(*id) != self.selected);

@@ -7,6 +7,7 @@
 //! what that command does. The screen is described in `docs/screen.md`.
 
 pub mod arrange;
+pub mod build;
 pub mod colour;
 pub mod config;
 pub mod copy;
@@ -16,10 +17,12 @@ pub mod journal;
 pub mod keymap;
 pub mod layout;
 pub mod lesson;
+pub mod live;
 pub mod model;
 pub mod palette;
 pub mod picture;
 pub mod record;
+pub mod reload;
 pub mod rows;
 pub mod seams;
 pub mod search;
@@ -33,8 +36,10 @@ pub mod view;
 pub use config::Config;
 pub use journal::Journal;
 pub use layout::Pane;
+pub use live::{Fresh, Live, OnChange};
 pub use model::{Model, Title};
 pub use record::Recorder;
+pub use reload::Notice;
 pub use shell::{Kept, Opening, Options, ScreenError, check_terminal, run};
 pub use theme::Theme;
 pub use update::{Effect, Message};

@@ -199,6 +199,11 @@ impl Session {
         self.timeline.program()
     }
 
+    /// The program as it was loaded, without edits and under the parameters of its options.
+    pub fn loaded(&self) -> &Arc<Program> {
+        &self.loaded
+    }
+
     /// The line of events.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
@@ -379,9 +384,7 @@ impl Session {
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
-            Command::Reload => {
-                Ok(Outcome { effect: Some(Effect::Reload), ..Outcome::default() })
-            }
+            Command::Reload => Ok(Outcome { effect: Some(Effect::Reload), ..Outcome::default() }),
             Command::Quit => Ok(Outcome { quit: true, ..Outcome::default() }),
             // A lesson stands around the session, not in it.
             Command::Answer(_)

@@ -34,6 +34,9 @@ pub fn header(model: &Model, width: u16) -> Row {
     let file = printable(&model.title.file);
     let file = if width_of(&file) <= room / 4 { file } else { short_name(&file) };
     left.push(format!("{}  ", clip_front(&file, room / 4)), t.strong());
+    if let Some((text, severity)) = model.files.sign() {
+        left.push(format!("{}  ", clip(&printable(&text), room / 3)), t.severity(severity));
+    }
     if !p.edits.is_empty() {
         left.push("edited  ", t.accent());
     }

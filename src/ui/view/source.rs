@@ -5,6 +5,7 @@ use crate::bir::Pos;
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::command::Pass;
+use crate::engine::diff;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
 use crate::load::bir::listing::{Change, Listing};
@@ -140,7 +141,10 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     }
     let linked = l.pos.is_some() && l.pos == model.source.selected;
     let link = if t.ascii { "*" } else { "◆" };
-    row.push(if linked { link } else { " " }, t.accent());
+    // What the files say otherwise than before.
+    let news = l.pos.and_then(|p| model.session.inst_news(p));
+    let news = news.map(|c| if c == diff::Change::Added { "+" } else { "~" });
+    row.push(news.unwrap_or(if linked { link } else { " " }), t.accent());
     let mut who: Vec<_> = model.source.standing.iter().filter(|s| s.line == n).collect();
     who.sort_by_key(|s| !s.acts);
     let text = match who.first() {

@@ -95,12 +95,7 @@ fn unlike(a: &Laid, b: &Laid) -> u32 {
 
 impl Map {
     /// Compares two programs as far as `want` of the left asks for.
-    pub(super) fn new(
-        a: &Arc<Program>,
-        b: &Arc<Program>,
-        want: &Want,
-        watch: Watch<'_>,
-    ) -> Map {
+    pub(super) fn new(a: &Arc<Program>, b: &Arc<Program>, want: &Want, watch: Watch<'_>) -> Map {
         let same = a == b;
         let mut map = Map {
             a: a.clone(),

@@ -1,9 +1,9 @@
 //! Stops in another program: a slot's follows its descriptor, an instruction's its instruction,
 //! an address what lies there. What is gone waits, and says so.
 
+use super::super::Session;
 use super::super::search::Watch;
 use super::super::stops::{Area, Stop, StopKind};
-use super::super::Session;
 use super::map::{EventIs, Map, SlotIs};
 use super::trace::Want;
 use super::{LostStop, Waiting};
@@ -335,17 +335,11 @@ impl Session {
     ) -> Option<LostStop> {
         let before = stop.text();
         let Way { map, from, selected, .. } = *way;
-        let was = LostStop {
-            kind: stop.kind.clone(),
-            cond: stop.cond.clone(),
-            at: from,
-            selected,
-        };
+        let was = LostStop { kind: stop.kind.clone(), cond: stop.cond.clone(), at: from, selected };
         let bytes = stop.bytes();
         let placed = Follow { map, from, selected }.place(&stop.kind, stop.cond.as_ref());
-        let placed = placed.and_then(|p| {
-            self.has_no_place(&p.kind, p.cond.as_ref()).map_or(Ok(p), Err)
-        });
+        let placed =
+            placed.and_then(|p| self.has_no_place(&p.kind, p.cond.as_ref()).map_or(Ok(p), Err));
         match placed {
             Ok(p) => {
                 (stop.kind, stop.cond, stop.note) = (p.kind, p.cond, p.note);

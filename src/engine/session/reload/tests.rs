@@ -1,8 +1,8 @@
 //! What is set stays at what it was set at, told by means of its own: operations that each have a
 //! note and a destination of their own, and modules whose instructions have names.
 
-use super::super::stops::StopKind;
 use super::super::Session;
+use super::super::stops::StopKind;
 use super::*;
 use crate::engine::command::{Command, Goto, Info, Loc, Watch as Watchpoint, Watched};
 use crate::engine::expr::{BinOp, QueueRef};
@@ -219,7 +219,9 @@ fn a_mark_and_a_stop_that_wait_come_back() {
     let (p, q) = (program(&[1, 2, 4]), program(&[1, 4]));
     let x = events(&p);
     let slot = slot_of(&x, 2).unwrap();
-    let staged = x.iter().find(|e| matches!(e.kind, EventKind::Stage { dst, .. } if dst == DEVICE + 2 * APART));
+    let staged = x
+        .iter()
+        .find(|e| matches!(e.kind, EventKind::Stage { dst, .. } if dst == DEVICE + 2 * APART));
     let n = staged.unwrap().n;
     let mut s = Session::new(p.clone());
     go(&mut s, n);
@@ -254,10 +256,17 @@ fn an_edit_is_made_again_where_its_target_is_and_waits_where_it_is_not() {
     let x = events(&p);
     let slot = slot_of(&x, 4).unwrap();
     let mut s = Session::new(p.clone());
-    let n = x.iter().find(|e| matches!(e.kind, EventKind::Stage { dst, .. } if dst == DEVICE + 4 * APART)).unwrap().n;
+    let n = x
+        .iter()
+        .find(|e| matches!(e.kind, EventKind::Stage { dst, .. } if dst == DEVICE + 4 * APART))
+        .unwrap()
+        .n;
     go(&mut s, n);
     let field = Expr::Slot {
-        queue: QueueRef::Selected, dir: Dir::Tx, index: Box::new(Expr::Num(slot)), path: vec!["int_en".into()],
+        queue: QueueRef::Selected,
+        dir: Dir::Tx,
+        index: Box::new(Expr::Num(slot)),
+        path: vec!["int_en".into()],
     };
     run(&mut s, Command::Set { what: field, value: Expr::Num(1) });
     reload(&mut s, q.clone());
@@ -294,7 +303,10 @@ fn what_is_new_is_marked_until_the_session_moves() {
     assert_eq!(s.slot_news(Q, Dir::Tx, new), Some(Change::Added));
     assert_eq!(s.slot_news(Q, Dir::Tx, two), None);
     // The screen looks at slots by what lies in them.
-    assert_eq!(carried.slot(Q, Dir::Tx, slot_of(&events(&program(&[1, 2])), 2).unwrap()), Some((Q, two)));
+    assert_eq!(
+        carried.slot(Q, Dir::Tx, slot_of(&events(&program(&[1, 2])), 2).unwrap()),
+        Some((Q, two))
+    );
     go(&mut s, last - 1);
     assert_eq!(s.slot_news(Q, Dir::Tx, new), None);
 }

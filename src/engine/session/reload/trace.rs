@@ -1,8 +1,8 @@
 //! What happens in a run, as keys that say what an event or a descriptor is and not where it
 //! lies: no slot, no number, no time (`docs/reload.md`, "Identity").
 
-use super::super::search::Watch;
 use super::super::Progress;
+use super::super::search::Watch;
 use crate::bir::Pos;
 use crate::engine::diff::{call_key, without_phase};
 use crate::engine::module_run::Origin;

@@ -428,7 +428,9 @@ impl Session {
             return Some(d.message);
         }
         match eval(self, &self.machine, cond?) {
-            Err(e) if !e.is_for_now() => Some(format!("its condition: {}", e.into_diagnostic().message)),
+            Err(e) if !e.is_for_now() => {
+                Some(format!("its condition: {}", e.into_diagnostic().message))
+            }
             _ => None,
         }
     }
@@ -438,9 +440,7 @@ impl Session {
     pub(super) fn take_up(&mut self, mut stop: Stop, area: Option<Area>, watching: Watching<'_>) {
         stop.skip_to = 0;
         stop.target = match self.target(&stop.kind) {
-            Ok(Target::Watch { area: own, on }) => {
-                Target::Watch { area: area.unwrap_or(own), on }
-            }
+            Ok(Target::Watch { area: own, on }) => Target::Watch { area: area.unwrap_or(own), on },
             Ok(target) => target,
             Err(d) => {
                 stop.note.get_or_insert_with(|| format!("pending: {}", d.message));
