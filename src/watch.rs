@@ -18,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 pub const QUIET: Duration = Duration::from_millis(80);
 /// After this time a change is told although inputs are never quiet, or are still being written.
 pub const PATIENCE: Duration = Duration::from_secs(2);
+/// Links that a path may go by: more are taken to be a circle.
+const MAX_LINKS: usize = 40;
 
 /// What a watcher tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -341,16 +343,35 @@ impl Desk {
     }
 }
 
-/// Where a path stands, its directory resolved, and where it leads if it is a link.
+/// Where a path leads, every link on the way resolved, whether or not anything is there; before
+/// that each link that it goes by, which may be turned to lead elsewhere.
 fn real_paths(path: &Path) -> Vec<PathBuf> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut out = Vec::new();
-    let parent = absolute.parent().and_then(|dir| dir.canonicalize().ok());
-    match (parent, absolute.file_name()) {
-        (Some(dir), Some(name)) => out.push(dir.join(name)),
-        _ => out.push(absolute.clone()),
+    let mut here = PathBuf::new();
+    // What is still to be walked, the next name last.
+    let names = |path: &Path| -> Vec<PathBuf> {
+        path.components().rev().map(|c| PathBuf::from(c.as_os_str())).collect()
+    };
+    let mut rest = names(&absolute);
+    while let Some(name) = rest.pop() {
+        if name.as_os_str() == ".." {
+            here.pop();
+            continue;
+        }
+        let next = here.join(&name);
+        match std::fs::read_link(&next) {
+            // A circle leads nowhere.
+            Ok(to) if out.len() < MAX_LINKS => {
+                rest.extend(names(&to));
+                out.push(next);
+            }
+            _ => here = next,
+        }
     }
-    out.extend(absolute.canonicalize().ok().filter(|real| !out.contains(real)));
+    if !out.contains(&here) {
+        out.push(here);
+    }
     out
 }
 
@@ -512,6 +533,40 @@ mod tests {
         s.changed(&["a"]);
         s.write("far/two", "2222");
         s.changed(&["a"]);
+        // What it leads to goes, with its directory, and comes back.
+        fs::remove_dir_all(s.path("far")).unwrap();
+        s.changed(&["a"]);
+        fs::create_dir(s.path("far")).unwrap();
+        std::thread::sleep(QUIET * 3);
+        s.write("far/two", "2");
+        s.changed(&["a"]);
+        // A circle leads nowhere, and is watched all the same.
+        symlink(s.path("b"), s.path("a.tmp")).unwrap();
+        symlink(s.path("a"), s.path("b")).unwrap();
+        fs::rename(s.path("a.tmp"), s.path("a")).unwrap();
+        s.changed(&["a"]);
+        fs::rename(s.write("b.tmp", "x"), s.path("b")).unwrap();
+        s.changed(&["a"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_on_the_way_to_a_file_may_be_turned() {
+        use std::os::unix::fs::symlink;
+        let s = Seen::new();
+        for (dir, text) in [("v1", "1"), ("v2", "22")] {
+            fs::create_dir(s.path(dir)).unwrap();
+            s.write(&format!("{dir}/a"), text);
+        }
+        symlink("v1", s.path("now")).unwrap();
+        s.watcher.set(&[s.path("now/a")]).unwrap();
+        symlink("v2", s.path("now.tmp")).unwrap();
+        fs::rename(s.path("now.tmp"), s.path("now")).unwrap();
+        s.changed(&["now/a"]);
+        s.write("v2/a", "222");
+        s.changed(&["now/a"]);
+        s.write("v1/a", "111");
+        s.quiet();
     }
 
     #[cfg(target_os = "linux")]

@@ -199,7 +199,7 @@ pub fn browse(
 }
 
 /// The files of the screen, how they are read again, and what is run first.
-fn live(args: &OpenArgs, config: &Config) -> Live {
+pub fn live(args: &OpenArgs, config: &Config) -> Live {
     let mut all = args.files.clone();
     let more = [&args.rings.tx, &args.rings.rx, &args.module.memory_in];
     all.extend(more.into_iter().flatten().cloned());

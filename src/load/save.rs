@@ -50,10 +50,7 @@ pub fn carry_out(
             Ok(format!("written to {file}"))
         }
         Effect::Export { form, file } => export::perform(session, input, *form, file),
-        Effect::Reload => {
-            let d = Diagnostic::new("S010", "only the screen loads its files again");
-            Err(d.help("a script is run on the files as they are: `dmadbg watch FILE --script S`"))
-        }
+        Effect::Reload => effect.only_on_the_screen().map_or_else(|| Ok(String::new()), Err),
     }
 }
 

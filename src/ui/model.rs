@@ -343,8 +343,8 @@ impl Model {
         self.session.stop_on_slot(self.queue()?, dir, slot)
     }
 
-    /// Findings: why the files cannot be read, if so; what lints say against the rings as they lie now; those of the run, newest first;
-    /// what lints remark; those of reading the file.
+    /// Findings: why the files cannot be read, if so; what lints say against the rings as they lie
+    /// now; those of the run, newest first; what lints remark; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         let judged = |note| {
             let all = self.derived.judged.iter();
@@ -418,6 +418,7 @@ impl Model {
             outcome.lines = answer?;
         }
         outcome.lines = check::live::with_checks(&session, command, outcome.lines);
+        outcome.lines = self.files.with_changes(command, outcome.lines);
         let same = Arc::ptr_eq(self.session.program(), session.program());
         self.session = session;
         self.asked.extend(outcome.effect.take());
@@ -488,6 +489,7 @@ impl Model {
     /// Another run than before, from some event on: what was worked out of it is so no more.
     pub(super) fn forget_run(&mut self) {
         self.session.state_at(self.session.position() + LOOK_AHEAD);
+        self.search.iter_mut().for_each(Search::forget);
         self.derived.window = (0, 0);
         self.derived.marker = (0, None, MarkerNews::NotWithin(0));
     }

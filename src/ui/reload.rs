@@ -5,7 +5,9 @@ use super::build::Ended;
 use super::live::Fresh;
 use super::model::{Model, Popup};
 use super::update::Effect;
+use crate::bir::Pos;
 use crate::diag::{Diagnostic, Report, Severity};
+use crate::engine::command::{Command, Info};
 use crate::engine::diff::{self, Change, Diff, Part, Sides};
 use crate::engine::program::Program;
 use crate::engine::session::{Carried, Progress};
@@ -13,6 +15,9 @@ use crate::limits::{MAX_RELOAD_DIFF_EVENTS, MAX_RELOAD_LINES, MAX_SAME_CODE};
 use crate::load::bir::Keys;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// How the answer to a reload begins.
+const RELOADED: &str = "reloaded";
 
 /// What is told of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +90,27 @@ impl Files {
         self.failed.then(|| ("BUILD FAILED".to_owned(), Severity::Error))
     }
 
+    /// What `info reload` tells, with what the session does not know.
+    pub fn with_changes(&self, command: &Command, lines: Vec<String>) -> Vec<String> {
+        if !matches!(command, Command::Info { what: Info::Reload, .. }) {
+            return lines;
+        }
+        let watched = if self.watched { "are watched" } else { "are not watched" };
+        let times = match self.reloads {
+            0 => "they have not changed".to_owned(),
+            1 => "they changed once".to_owned(),
+            n => format!("they changed {n} times"),
+        };
+        let mut out = vec![format!("the files {watched}; {times}")];
+        out.extend(self.sign().map(|s| s.0));
+        out.extend(lines);
+        if !self.changes.is_empty() {
+            out.push(String::new());
+            out.extend(self.changes.iter().cloned());
+        }
+        out
+    }
+
     /// What is wrong with the files, for the checks.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.broken.iter().flat_map(|r| &r.items)
@@ -102,6 +128,9 @@ impl Model {
                     return vec![Effect::TakeUp(Box::new(fresh))];
                 }
                 self.title = fresh.title;
+                // A file that is mapped shows what is written into it at once.
+                self.forget_run();
+                self.prepare();
                 if was_broken {
                     self.say("the files are good again, and what they were", None);
                 } else if asked {
@@ -152,10 +181,9 @@ impl Model {
                     self.files.changes = lines;
                     // Unless the user has been told something else since.
                     let said = self.files.said.take();
-                    if said.is_some() && said == self.said.as_ref().map(|s| s.text.clone()) {
-                        let rest = said.unwrap_or_default();
-                        let rest = rest.trim_start_matches("reloaded").to_owned();
-                        self.say(format!("reloaded: {summary}{rest}"), None);
+                    if let Some(now) = self.said.as_mut().filter(|s| said == Some(s.text.clone())) {
+                        now.text =
+                            now.text.replacen(RELOADED, &format!("{RELOADED}: {summary}"), 1);
                     }
                 }
             }
@@ -190,21 +218,21 @@ impl Model {
         view.restore(self);
         let here = self.session.position();
         self.journal.iter_mut().for_each(|j| j.reloaded(here));
-        let mut text = "reloaded".to_owned();
+        let mut text = RELOADED.to_owned();
         if let Some(note) = carried.notes.first() {
             text.push_str(&format!("; {note}"));
         }
         if carried.notes.len() > 1 {
             text.push_str(&format!("; {} more: info reload", carried.notes.len() - 1));
         }
-        self.say(text.clone(), (carried.lost > 0).then_some(Severity::Warning));
-        self.files.said = Some(text);
+        self.say(text, (carried.lost > 0).then_some(Severity::Warning));
         let compare = carried.programs().map(|(was, is)| Effect::Compare {
             number: self.files.reloads,
             was: was.clone(),
             is: is.clone(),
         });
         let quit = self.caught(watch)?;
+        self.files.said = self.said.as_ref().map(|s| s.text.clone());
         self.prepare();
         Ok((quit, compare))
     }
@@ -216,8 +244,9 @@ impl Model {
     ) -> Result<bool, Diagnostic> {
         let Some(outcome) = self.session.reload_caught() else { return Ok(false) };
         if let Some(why) = outcome.halt.filter(|w| !w.is_empty()) {
+            let severity = self.said.as_ref().and_then(|s| s.severity);
             let said = self.said.take().map(|s| s.text).unwrap_or_default();
-            self.say(format!("{why}; {said}"), None);
+            self.say(format!("{why}; {said}"), severity);
         }
         if outcome.follow.is_empty() { Ok(false) } else { self.follow(outcome.follow, watch) }
     }
@@ -228,9 +257,14 @@ struct View {
     slot: Option<u64>,
     event: u64,
     events_above: u64,
-    /// The instruction of the cursor, lines behind its first, lines above the cursor.
-    line: Option<(crate::bir::Pos, usize, usize)>,
-    selected: Option<crate::bir::Pos>,
+    /// The line with the cursor: an instruction, and lines from its first one on. The number of
+    /// the line where no instruction stands before it.
+    line: (Option<Pos>, usize),
+    /// Lines shown above the cursor.
+    above: usize,
+    /// Columns to which the text is moved.
+    shift: usize,
+    selected: Option<Pos>,
 }
 
 impl View {
@@ -238,17 +272,18 @@ impl View {
         let s = m.selection;
         let slot = m.queue().and_then(|id| carried.slot(id, s.dir, s.slot)).map(|at| at.1);
         let cursor = m.source.cursor;
-        let line = m.listing().and_then(|l| {
-            let pos = l.inst_at(cursor)?;
-            let first = l.first_of(pos)?;
-            let behind = cursor.saturating_sub(first);
-            Some((carried.inst(pos)?, behind, cursor.saturating_sub(m.source.top)))
-        });
+        // The nearest line before it, or itself, that stems from an instruction that is left.
+        let lines = m.listing().map_or(&[][..], |l| &l.lines);
+        let mut upwards = lines.iter().take(cursor + 1).rev();
+        let pos = upwards.find_map(|l| carried.inst(l.pos?).map(|to| (l.pos, to)));
+        let first = pos.and_then(|p| m.listing()?.first_of(p.0?));
         View {
             slot,
             event: carried.event(m.event_cursor),
             events_above: m.event_cursor.saturating_sub(m.event_top),
-            line,
+            line: (pos.map(|p| p.1), cursor.saturating_sub(first.unwrap_or(0))),
+            above: cursor.saturating_sub(m.source.top),
+            shift: m.source.shift,
             selected: m.source.selected.and_then(|p| carried.inst(p)),
         }
     }
@@ -263,12 +298,15 @@ impl View {
         m.event_top = self.event.saturating_sub(self.events_above).max(1);
         m.source.selected = self.selected;
         m.prepare();
-        if let Some((pos, behind, above)) = self.line
-            && let Some(first) = m.listing().and_then(|l| l.first_of(pos))
-        {
-            m.source.cursor = first + behind;
-            m.source.top = m.source.cursor.saturating_sub(above);
+        let first = match self.line.0 {
+            Some(pos) => m.listing().and_then(|l| l.first_of(pos)),
+            None => Some(0),
+        };
+        if let Some(first) = first {
+            m.source.cursor = first + self.line.1;
+            m.source.top = m.source.cursor.saturating_sub(self.above);
         }
+        m.source.shift = self.shift;
     }
 }
 
@@ -302,7 +340,7 @@ fn summary(found: &Diff) -> String {
     let counts = found.counts();
     let of = |part, change| counts.get(&(part, change)).copied().unwrap_or(0);
     let mut out: Vec<String> = Vec::new();
-    let named = [(Part::Instruction, "instructions"), (Part::Descriptor, "descriptors")];
+    let named = [(Part::Instruction, "instruction"), (Part::Descriptor, "descriptor")];
     for (part, name) in named {
         let signs = [
             ('+', Change::Added),
@@ -316,7 +354,9 @@ fn summary(found: &Diff) -> String {
             .map(|(sign, c)| format!("{sign}{}", of(part, c)))
             .collect();
         if !all.is_empty() {
-            out.push(format!("{} {name}", all.join(" ")));
+            let total: u64 = signs.into_iter().map(|(_, c)| of(part, c)).sum();
+            let s = if total == 1 { "" } else { "s" };
+            out.push(format!("{} {name}{s}", all.join(" ")));
         }
     }
     if out.is_empty() {

@@ -1,5 +1,6 @@
 //! What a command asks of the world outside, as data: the session touches no file.
 
+use crate::diag::Diagnostic;
 use crate::engine::command::{ExportForm, SaveFormat};
 use crate::engine::program::Program;
 use std::sync::Arc;
@@ -45,5 +46,12 @@ impl Effect {
             | Effect::Export { file, .. } => file,
             Effect::Reload => "",
         }
+    }
+
+    /// Why nobody but the screen can do it, where that is so.
+    pub fn only_on_the_screen(&self) -> Option<Diagnostic> {
+        let reload = matches!(self, Effect::Reload);
+        let help = "a script is run on the files as they are: `dmadbg watch FILE --script S`";
+        reload.then(|| Diagnostic::new("S042", "no files are loaded again here").help(help))
     }
 }
