@@ -12,7 +12,7 @@ use crate::engine::ring::digest::hash_bytes;
 use crate::limits::{MAX_BUILD_AGAIN, MAX_READ_AGAIN, SMALL_FILE_BYTES};
 use crate::load::source::STDIN;
 use crate::watch::{News, QUIET, Watcher};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -218,6 +218,8 @@ struct Work<T> {
     broken: bool,
     /// The user asked.
     asked: bool,
+    /// What came while files were read, to be dealt with afterwards.
+    later: VecDeque<Order>,
 }
 
 impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
@@ -235,6 +237,7 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
             built_of: HashMap::new(),
             broken: false,
             asked: false,
+            later: VecDeque::new(),
         }
     }
 
@@ -246,7 +249,7 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
                 return;
             }
         }
-        while let Ok(order) = orders.recv() {
+        while let Some(order) = self.later.pop_front().or_else(|| orders.recv().ok()) {
             match order {
                 Order::End => break,
                 Order::News(News::Lost(why)) => (self.tell)(Notice::Lost(why)),
@@ -393,7 +396,12 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return false,
                 Ok(Order::Reload) => self.asked = true,
                 Ok(Order::News(News::Lost(why))) => (self.tell)(Notice::Lost(why)),
-                Ok(Order::News(News::Changed(_)) | Order::Built(_)) | Err(_) => {}
+                // A command may have to be run for it; else it is read again anyway.
+                Ok(order @ Order::News(News::Changed(_))) if self.live.on_change.is_some() => {
+                    self.later.push_back(order);
+                }
+                Ok(order @ Order::Built(_)) => self.later.push_back(order),
+                Ok(Order::News(News::Changed(_))) | Err(_) => {}
             }
         }
         let d = Diagnostic::new("D007", "the files change whenever they are read");
@@ -423,5 +431,166 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::engine::program::{Blob, Content};
+    use crate::udma::{Generation, Profile};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
+
+    /// A program that is told from others by a byte.
+    fn program(byte: u8) -> Fresh {
+        let mut p = Program::new(Generation::V3, Profile::default_profile());
+        p.contents.push(Content { addr: 0, bytes: Blob::from_vec(vec![byte]) });
+        Fresh { program: Arc::new(p), title: Title::default() }
+    }
+
+    struct Bench {
+        dir: tempfile::TempDir,
+        reads: Arc<AtomicUsize>,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let b = Bench { dir: tempfile::tempdir().unwrap(), reads: Arc::default() };
+            b.write(1);
+            b
+        }
+
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("p")
+        }
+
+        fn write(&self, byte: u8) {
+            std::fs::write(self.path(), [byte]).unwrap();
+        }
+
+        /// The program is the byte of the file; `amid` happens at each reading, after the byte
+        /// was taken, with how often it was read.
+        fn live(&self, amid: impl Fn(usize, &Path) + Send + Sync + 'static) -> Live {
+            let (path, reads) = (self.path(), self.reads.clone());
+            Live::new(
+                vec![self.path()],
+                Arc::new(move || {
+                    let byte = std::fs::read(&path).ok().and_then(|b| b.first().copied());
+                    amid(reads.fetch_add(1, Ordering::Relaxed) + 1, &path);
+                    let byte = byte.filter(|b| *b != 0);
+                    byte.map(program).ok_or_else(|| Diagnostic::new("D001", "broken").into())
+                }),
+            )
+        }
+
+        fn open(&self, live: Live) -> (Desk, Receiver<Notice>) {
+            let (to, notices) = channel();
+            let watched = live.watch;
+            let desk = Desk::open(live, program(1), move |n| drop(to.send(n))).unwrap();
+            if watched {
+                assert_eq!(next(&notices), Notice::Watching);
+            }
+            (desk, notices)
+        }
+    }
+
+    fn next(notices: &Receiver<Notice>) -> Notice {
+        notices.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    fn loaded(byte: u8, same: bool, asked: bool) -> Notice {
+        Notice::Loaded { fresh: program(byte), same, asked }
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_is_read_again_and_never_told() {
+        let b = Bench::new();
+        let live = b.live(|n, path| {
+            // Another file takes its place, and is written further, while it is read.
+            if n <= 3 {
+                std::fs::write(path.with_extension("new"), [10 + n as u8]).unwrap();
+                std::fs::rename(path.with_extension("new"), path).unwrap();
+            }
+        });
+        let (_desk, notices) = b.open(live);
+        b.write(2);
+        assert_eq!(next(&notices), loaded(13, false, false));
+        assert!(b.reads.load(Ordering::Relaxed) >= 4);
+    }
+
+    #[test]
+    fn a_file_that_never_holds_still_is_told_of() {
+        let b = Bench::new();
+        let mut live = b.live(|n, path| std::fs::write(path, vec![9; n + 1]).unwrap());
+        live.quiet = Duration::from_millis(5);
+        let (_desk, notices) = b.open(live);
+        b.write(2);
+        let Notice::Broken(report) = next(&notices) else { panic!() };
+        assert_eq!(report.items[0].code, "D007");
+    }
+
+    #[test]
+    fn what_changes_before_it_is_watched_is_seen() {
+        let b = Bench::new();
+        let live = b.live(|_, _| ());
+        std::thread::sleep(Duration::from_millis(20));
+        b.write(7);
+        let (_desk, notices) = b.open(live);
+        assert_eq!(next(&notices), loaded(7, false, false));
+    }
+
+    #[test]
+    fn what_holds_the_same_again_is_told_only_where_that_is_news() {
+        let b = Bench::new();
+        let (desk, notices) = b.open(b.live(|_, _| ()));
+        b.write(1);
+        std::thread::sleep(QUIET * 4);
+        desk.reload();
+        assert_eq!(next(&notices), loaded(1, true, true), "the save itself is no news");
+        b.write(0);
+        assert!(matches!(next(&notices), Notice::Broken(_)));
+        b.write(1);
+        assert_eq!(next(&notices), loaded(1, true, false));
+        b.write(2);
+        assert_eq!(next(&notices), loaded(2, false, false));
+    }
+
+    #[test]
+    fn without_watching_it_is_read_when_asked() {
+        let b = Bench::new();
+        let mut live = b.live(|_, _| ());
+        live.watch = false;
+        let (desk, notices) = b.open(live);
+        b.write(2);
+        assert!(notices.recv_timeout(QUIET * 4).is_err());
+        assert_eq!(b.reads.load(Ordering::Relaxed), 0);
+        desk.reload();
+        assert_eq!(next(&notices), loaded(2, false, true));
+    }
+
+    #[test]
+    fn a_command_runs_before_anything_is_read() {
+        let b = Bench::new();
+        let mut live = b.live(|_, _| ());
+        let source = b.dir.path().join("source");
+        std::fs::write(&source, "x").unwrap();
+        let command = format!("sleep 0.3; printf '\\005' > '{}'", b.path().display());
+        live.on_change = Some(OnChange { command, watch: vec![source.clone()] });
+        let (desk, notices) = b.open(live);
+        std::fs::write(&source, "y").unwrap();
+        assert_eq!(next(&notices), Notice::Building);
+        let Notice::Built(ended) = next(&notices) else { panic!() };
+        assert!(ended.well);
+        assert_eq!(next(&notices), loaded(5, false, false));
+        // What the command wrote is read once, and no reason to run it.
+        assert!(notices.recv_timeout(QUIET * 6).is_err());
+        // Leaving does not wait for a command.
+        std::fs::write(&source, "z").unwrap();
+        assert_eq!(next(&notices), Notice::Building);
+        let begun = Instant::now();
+        drop(desk);
+        assert!(begun.elapsed() < Duration::from_secs(20));
     }
 }

@@ -260,8 +260,8 @@ struct View {
     /// The line with the cursor: an instruction, and lines from its first one on. The number of
     /// the line where no instruction stands before it.
     line: (Option<Pos>, usize),
-    /// Lines shown above the cursor.
-    above: usize,
+    /// Lines shown above the cursor; nothing where the text is shown from its beginning.
+    above: Option<usize>,
     /// Columns to which the text is moved.
     shift: usize,
     selected: Option<Pos>,
@@ -282,7 +282,7 @@ impl View {
             event: carried.event(m.event_cursor),
             events_above: m.event_cursor.saturating_sub(m.event_top),
             line: (pos.map(|p| p.1), cursor.saturating_sub(first.unwrap_or(0))),
-            above: cursor.saturating_sub(m.source.top),
+            above: (m.source.top > 0).then(|| cursor.saturating_sub(m.source.top)),
             shift: m.source.shift,
             selected: m.source.selected.and_then(|p| carried.inst(p)),
         }
@@ -291,7 +291,10 @@ impl View {
     fn restore(self, m: &mut Model) {
         if let Some(slot) = self.slot {
             let by = slot.wrapping_sub(m.selection.slot) as i64;
-            m.ring_top = m.ring_top.saturating_add_signed(by);
+            // A ring that is shown from its beginning goes on to be.
+            if m.ring_top > 0 {
+                m.ring_top = m.ring_top.saturating_add_signed(by);
+            }
             m.selection.slot = slot;
         }
         m.event_cursor = self.event;
@@ -304,7 +307,7 @@ impl View {
         };
         if let Some(first) = first {
             m.source.cursor = first + self.line.1;
-            m.source.top = m.source.cursor.saturating_sub(self.above);
+            m.source.top = self.above.map_or(0, |n| m.source.cursor.saturating_sub(n));
         }
         m.source.shift = self.shift;
     }
