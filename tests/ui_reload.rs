@@ -12,6 +12,7 @@ use dmadbg::udma::Dir;
 use dmadbg::ui::build::Ended;
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Fresh, Model, Notice, Title};
+use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use ui_support::*;
@@ -175,6 +176,60 @@ fn a_selected_slot_is_that_of_its_descriptor_wherever_it_lies_now() {
     keys(&mut m, "<Esc>");
     reload(&mut m, dma(&upto(12)));
     assert_eq!(drawn, picture(&m));
+}
+
+/// What a user may have done before files change: an event, keys, the selected slot, the first
+/// one shown, the line of the source.
+type Look = (u64, &'static str, u64, u64, usize);
+
+fn at_place(p: Program, (event, typed_keys, slot, top, cursor): Look) -> Model {
+    let mut m = model(p, "f", (120, 36));
+    typed(&mut m, &format!("goto {event}"));
+    keys(&mut m, typed_keys);
+    m.select_slot(Some(Dir::Rx), slot);
+    (m.ring_top, m.source.cursor) = (top, cursor);
+    m.prepare();
+    m
+}
+
+/// Everything about the place, as text; not what is marked as new.
+fn place(m: &Model) -> String {
+    let s = &m.source;
+    // What is new is not folded and needs room: there the first slot shown may be another.
+    let rings = (m.selection, (!m.fold).then_some(m.ring_top), m.focus);
+    let events = (m.session.position(), m.event_cursor, m.event_top);
+    let source = (s.cursor, s.top, s.shift, s.selected, m.session.stage());
+    format!("{rings:?} {events:?} {source:?} {:?}", m.session.machine().digest())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn there_and_back_is_the_same_place(
+        is_module in any::<bool>(),
+        (a, b) in (
+            prop::sample::subsequence(upto(12), 1..12),
+            prop::sample::subsequence(upto(12), 1..12),
+        ),
+        event in 0u64..400,
+        typed_keys in prop::sample::select(vec!["", "z", "a", "zaZ", ">>", ">>>>>", "<Tab><Tab>"]),
+        (slot, top) in (0u64..26, 0u64..26),
+        cursor in 0usize..40,
+    ) {
+        let make = if is_module { bir } else { dma };
+        let mut m = at_place(make(&a), (event, typed_keys, slot, top, cursor));
+        let (drawn, before) = (picture(&m), place(&m));
+        // The same bytes again.
+        reload(&mut m, make(&a));
+        prop_assert_eq!(&drawn, &picture(&m));
+        // Others, and back.
+        reload(&mut m, make(&b));
+        draw(&m);
+        reload(&mut m, make(&a));
+        prop_assert_eq!(&before, &place(&m));
+        prop_assert_eq!(m.session.pending(), 0);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::build::Ended;
 use super::live::Fresh;
-use super::model::{Model, Popup};
+use super::model::{Model, Popup, Selection};
 use super::update::Effect;
 use crate::bir::Pos;
 use crate::diag::{Diagnostic, Report, Severity};
@@ -69,6 +69,8 @@ pub struct Files {
     pub reloads: u64,
     /// How the newest differs from the one before.
     pub changes: Vec<String>,
+    /// Where the user looked in the program before.
+    back: Option<Back>,
     /// The answer that stands there is of a reload, and more is to be added to it.
     said: Option<String>,
 }
@@ -204,6 +206,8 @@ impl Model {
         let mut session = self.session.clone();
         let carried = session.reload(fresh.program, &mut |p| watch(self, p));
         let view = View::of(self, &carried);
+        let (was, of) = (Looked::of(self), self.session.loaded().clone());
+        let back = self.files.back.take().filter(|b| b.became == was);
         self.title = fresh.title;
         self.session = session;
         self.files.broken = None;
@@ -216,6 +220,11 @@ impl Model {
         self.forget_run();
         self.settled = self.session.selected();
         view.restore(self);
+        self.prepare();
+        if let Some(b) = back.filter(|b| b.of == *self.session.loaded()) {
+            b.was.restore(self);
+        }
+        self.files.back = Some(Back { of, was, became: Looked::of(self) });
         let here = self.session.position();
         self.journal.iter_mut().for_each(|j| j.reloaded(here));
         let mut text = RELOADED.to_owned();
@@ -313,6 +322,52 @@ impl View {
     }
 }
 
+/// Where the user looks, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Looked {
+    position: u64,
+    selection: Selection,
+    ring_top: u64,
+    event: (u64, u64),
+    line: (usize, usize, usize),
+    selected: Option<Pos>,
+}
+
+impl Looked {
+    fn of(m: &Model) -> Looked {
+        Looked {
+            position: m.session.position(),
+            selection: m.selection,
+            ring_top: m.ring_top,
+            event: (m.event_cursor, m.event_top),
+            line: (m.source.cursor, m.source.top, m.source.shift),
+            selected: m.source.selected,
+        }
+    }
+
+    /// Looks there again, in the same program, unless the session stands elsewhere.
+    fn restore(self, m: &mut Model) {
+        if m.session.position() != self.position {
+            return;
+        }
+        (m.selection, m.ring_top) = (self.selection, self.ring_top);
+        (m.event_cursor, m.event_top) = self.event;
+        (m.source.cursor, m.source.top, m.source.shift) = self.line;
+        m.source.selected = self.selected;
+    }
+}
+
+/// Who goes back to a program, and did not look elsewhere meanwhile, looks where they did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Back {
+    /// The program before the newest reload, as it was loaded.
+    of: Arc<Program>,
+    /// Where the user looked in it.
+    was: Looked,
+    /// What that became.
+    became: Looked,
+}
+
 /// How two programs differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
@@ -334,7 +389,11 @@ pub fn compared(was: &Arc<Program>, is: &Arc<Program>) -> Compared {
     }
     diff::programs_within(was, is, Sides::Whole, MAX_RELOAD_DIFF_EVENTS, &mut found);
     let mut lines = diff::lines(&found, MAX_SAME_CODE);
-    lines.truncate(MAX_RELOAD_LINES);
+    if lines.len() > MAX_RELOAD_LINES {
+        let more = lines.len() - MAX_RELOAD_LINES;
+        lines.truncate(MAX_RELOAD_LINES);
+        lines.push(format!("{more} lines more: `dmadbg diff` tells all"));
+    }
     Compared { summary: summary(&found), lines }
 }
 
