@@ -427,3 +427,120 @@ fn watching_costs_nothing_while_nothing_changes() {
     std::thread::sleep(Duration::from_millis(2000));
     assert_eq!(ticks(), before, "threads woke up while idle");
 }
+
+#[test]
+fn half_of_a_container_is_never_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let image = |copies: &[u64]| -> Vec<u8> {
+        let text = dir.path().join("source.dma");
+        fs::write(&text, program(copies)).unwrap();
+        let out = dir.path().join("made");
+        let made = std::process::Command::new(env!("CARGO_BIN_EXE_dmadbg"))
+            .args(["asm".as_ref(), text.as_os_str(), "-o".as_ref(), out.as_os_str()])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let bytes = fs::read(&out).unwrap();
+        fs::remove_file(&out).unwrap();
+        bytes
+    };
+    let (one, other) = (image(&[1, 2]), image(&[1, 2, 3]));
+    let path = dir.path().join("p.dmap");
+    fs::write(&path, &one).unwrap();
+    let s = Screen::open(dir, vec![path.to_string_lossy().into_owned()]);
+    let events = s.events();
+    // Closed in between, and quiet for long: its parts and its checksum tell that it is not whole.
+    for cut in [64, other.len() / 2, other.len() - 1] {
+        fs::write(&path, &other[..cut]).unwrap();
+        s.shows("BROKEN: 1 error in p.dmap");
+        assert_eq!(s.events(), events, "{cut}");
+        fs::write(&path, &one).unwrap();
+        s.t.wait_gone("BROKEN");
+    }
+    // As long as the whole, and the old bytes at its end.
+    let mut mixed = other.clone();
+    let half = mixed.len() / 2;
+    mixed[half..].iter_mut().for_each(|b| *b = 0);
+    fs::write(&path, &mixed).unwrap();
+    s.shows("BROKEN: 1 error in p.dmap");
+    assert_eq!(s.events(), events);
+    fs::write(&path, &other).unwrap();
+    s.other_than(&events);
+    s.t.wait_gone("BROKEN");
+}
+
+#[test]
+fn an_instruction_above_the_selected_one_moves_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy.bir");
+    let text = fs::read_to_string("sample-programs/copy.bir").unwrap();
+    fs::write(&path, &text).unwrap();
+    let mut s = Screen::open(dir, vec![path.to_string_lossy().into_owned()]);
+    s.t.keys(":goto 40\r");
+    s.t.wait_for("event 40 of");
+    s.t.keys(":break I-1\r");
+    s.t.wait_for("breakpoint 1: I-1");
+    s.t.keys(">>");
+    s.t.wait_for("after unroll");
+    let (was, events) = (s.t.position(), s.events());
+    let more = text.replace(
+        "    %I-1 = DMACopy",
+        "    %I-0 = DMACopy SP queue=qSyncData0 dge_type=None ins(x[[1, 32]] : uint8) outs(y[[1, 32]] +32 : uint8)\n    %I-1 = DMACopy",
+    );
+    fs::write(&path, more).unwrap();
+    s.other_than(&events);
+    s.shows("reloaded: +1 instruction, +2 descriptors");
+    let screen = s.t.screen();
+    let line = |id: &str| screen.lines().find(|l| l.contains(&format!("{id} = "))).unwrap();
+    assert!(line("%I-1").contains('B') && line("%I-1").contains('◆'), "{screen}");
+    assert!(line("%I-0").trim_start().starts_with('+'), "{screen}");
+    assert!(screen.contains("after unroll"), "{screen}");
+    let is = s.t.position();
+    assert!(is > was, "{was} {is}");
+    // And back.
+    fs::write(&path, &text).unwrap();
+    s.t.wait("back", || s.events() == events && s.t.position() == was);
+}
+
+#[test]
+fn a_directory_of_rings_is_followed_file_by_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let dump = dir.path().join("dump");
+    fs::create_dir(&dump).unwrap();
+    let ring = |n: u32| {
+        let word = |v: u32| v.to_le_bytes();
+        let one = [word(0x0d00_0000 | n), word(0x0108_0003), word(0x10_0000), word(0x4000)];
+        one.concat().repeat(32)
+    };
+    fs::write(dump.join("e128.q0.tx.bin"), ring(64)).unwrap();
+    let s = Screen::open(dir, vec![dump.to_string_lossy().into_owned()]);
+    s.shows("64 B");
+    fs::write(dump.join("e128.q0.tx.bin"), ring(80)).unwrap();
+    s.shows("80 B");
+    s.t.wait_gone("64 B");
+    // All of it goes, and comes back.
+    fs::rename(&dump, s.path("old")).unwrap();
+    s.shows("BROKEN");
+    s.shows("80 B");
+    fs::create_dir(&dump).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    fs::write(dump.join("e128.q0.tx.bin"), ring(96)).unwrap();
+    s.shows("96 B");
+    s.t.wait_gone("BROKEN");
+}
+
+#[test]
+fn watching_is_a_setting() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("dmadbg")).unwrap();
+    fs::write(dir.path().join("dmadbg/config.toml"), "watch = false\nquiet_ms = 10\n").unwrap();
+    let file = dir.path().join("p.dma");
+    fs::write(&file, program(&[1])).unwrap();
+    let config = dir.path().to_string_lossy().into_owned();
+    let mut t = Terminal::start(150, 40, &[("XDG_CONFIG_HOME", &config)], &[&file]);
+    t.wait_for("event 0");
+    fs::write(&file, program(&[1, 2])).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    t.keys(":info reload\r");
+    t.wait_for("the files are not watched");
+}
