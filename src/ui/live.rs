@@ -369,7 +369,7 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
         }
         let well = ended.well;
         (self.tell)(Notice::Built(ended));
-        if again && !moved.is_empty() || again && self.only_deep() {
+        if again && (!moved.is_empty() || self.only_deep()) {
             self.in_a_row += 1;
             self.start_again();
             return true;

@@ -209,7 +209,12 @@ impl Model {
         let (was, of) = (Looked::of(self), self.session.loaded().clone());
         let back = self.files.back.take().filter(|b| b.became == was);
         self.title = fresh.title;
+        // What was saved is saved, wherever its edits stand now.
+        let saved = self.session.program().edits == self.saved;
         self.session = session;
+        if saved && carried.lost == 0 {
+            self.saved.clone_from(&self.session.program().edits);
+        }
         self.files.broken = None;
         if carried.same {
             self.prepare();

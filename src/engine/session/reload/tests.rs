@@ -18,7 +18,7 @@ const APART: u64 = 0x2_0000;
 /// Operation `id` of all that there are: a copy of a size and to a place that no other has; each
 /// third takes two descriptors.
 fn op(id: u64) -> ScriptOp {
-    let size = if id % 3 == 0 { 70_000 + id } else { 64 + 16 * id };
+    let size = if id.is_multiple_of(3) { 70_000 + id } else { 64 + 16 * id };
     let op = HostOp::Copy { queue: Q, src: BUFFER + id * 64, dst: DEVICE + id * APART, size };
     ScriptOp { op, note: format!("op {id}") }
 }

@@ -114,7 +114,7 @@ pub(super) fn trace(names: &Names<'_>, want: &Want, watch: Watch<'_>) -> Trace {
     };
     let mut m = Machine::new(p);
     if p.module.is_none() {
-        t.from_start(&m);
+        t.at_start(&m);
     }
     while m.n < MAX_RELOAD_EVENTS
         && (m.n < want.event.saturating_add(MARGIN) && want.event > 0 || !t.wanted.is_empty())
@@ -130,7 +130,7 @@ pub(super) fn trace(names: &Names<'_>, want: &Want, watch: Watch<'_>) -> Trace {
 
 impl Tracer<'_> {
     /// What lies on rings before the first event.
-    fn from_start(&mut self, m: &Machine) {
+    fn at_start(&mut self, m: &Machine) {
         for q in &m.queues {
             for dir in Dir::BOTH {
                 let Some(ring) = q.decl.ring(dir) else { continue };
