@@ -244,6 +244,32 @@ pub const MAX_DIFF_WORK: u64 = 1 << 28;
 pub const MAX_DIFF_EVENTS: u64 = 1 << 23;
 /// Descriptors that are noted of each run as they are staged.
 pub const MAX_DIFF_DESCS: usize = 1 << 22;
+/// Events of either run that are matched when a session goes on with another program.
+pub const MAX_RELOAD_EVENTS: u64 = 1 << 17;
+/// Descriptors of either run that are matched then.
+pub const MAX_RELOAD_DESCS: usize = 1 << 18;
+/// Comparisons that one matching then may take.
+pub const MAX_RELOAD_WORK: u64 = 1 << 25;
+/// Programs that a session remembers for what of theirs waits to come back.
+pub const MAX_RELOAD_MEMORY: usize = 8;
+/// Edits that are placed one after the other in a program that is reloaded, each in the run with
+/// those before it; later ones all in one run.
+pub const MAX_RELOAD_ROUNDS: usize = 8;
+/// Events of each side that are run to tell what a reload changed.
+pub const MAX_RELOAD_DIFF_EVENTS: u64 = 1 << 20;
+/// Lines in which it is told.
+pub const MAX_RELOAD_LINES: usize = 2000;
+/// Bytes of what a command run on a change writes that are kept: the last ones.
+pub const MAX_BUILD_OUTPUT: usize = 64 << 10;
+/// Times that such a command is run again in a row because of what changed while it ran.
+pub const MAX_BUILD_AGAIN: u32 = 3;
+/// Largest file that is read rather than mapped where its changes are watched: a mapped file that
+/// is cut short takes the program down with it.
+pub const MAX_WATCHED_BYTES: u64 = 256 << 20;
+/// Times in a row that files are read again because they changed while they were read.
+pub const MAX_READ_AGAIN: u32 = 50;
+/// Longest quiet time that a user may ask for, milliseconds.
+pub const MAX_QUIET_MS: u64 = 60_000;
 /// Bytes of the two memories that are compared one by one; what has a common source costs
 /// nothing.
 pub const MAX_DIFF_BYTES: u64 = 1 << 31;

@@ -6,7 +6,7 @@
 //! only the directory sees all of that. Where a directory is missing the nearest one above it
 //! is watched until it is there. Nothing is polled: while nothing changes, nothing runs.
 
-use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,8 +16,10 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long inputs must be quiet before a change of them is told: a save takes several steps,
 /// and what is half written is not worth a look.
 pub const QUIET: Duration = Duration::from_millis(80);
-/// After this time a change is told although inputs are never quiet.
+/// After this time a change is told although inputs are never quiet, or are still being written.
 pub const PATIENCE: Duration = Duration::from_secs(2);
+/// Links that a path may go by: more are taken to be a circle.
+const MAX_LINKS: usize = 40;
 
 /// What a watcher tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +37,23 @@ pub struct Watcher {
 
 enum Incoming {
     /// Something happened to these paths.
-    Touched(Vec<PathBuf>),
+    Touched(Vec<PathBuf>, Stir),
     /// What happened was lost: everything may have changed.
     Overrun,
     Failed(String),
     /// Watch these, and say when it is done.
-    Set(Vec<PathBuf>, Sender<Result<(), String>>),
+    Set(Vec<(PathBuf, bool)>, Sender<Result<(), String>>),
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stir {
+    /// Bytes of it were written: whoever does has it open.
+    Written,
+    /// Whoever wrote it closed it.
+    Closed,
+    /// Anything else.
+    Other,
 }
 
 impl Watcher {
@@ -49,22 +62,34 @@ impl Watcher {
     /// # Errors
     /// What the system says that cannot tell of changes.
     pub fn new(tell: impl FnMut(News) + Send + 'static) -> Result<Watcher, String> {
+        Watcher::with_quiet(QUIET, tell)
+    }
+
+    /// The same with another time in place of [`QUIET`].
+    ///
+    /// # Errors
+    /// As [`Watcher::new`].
+    pub fn with_quiet(
+        quiet: Duration,
+        tell: impl FnMut(News) + Send + 'static,
+    ) -> Result<Watcher, String> {
         let (to, incoming) = channel();
         let raw = to.clone();
         let system = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             // The receiver is gone when nobody watches any more.
             let _ = match event {
                 Ok(e) if e.need_rescan() => raw.send(Incoming::Overrun),
-                Ok(e) if changes(e.kind) => raw.send(Incoming::Touched(e.paths)),
+                Ok(e) if changes(e.kind) => raw.send(Incoming::Touched(e.paths, stir(e.kind))),
                 Ok(_) => Ok(()),
                 Err(e) => raw.send(Incoming::Failed(e.to_string())),
             };
         })
         .map_err(|e| e.to_string())?;
-        let desk = Desk { system, dirs: BTreeSet::new(), inputs: BTreeMap::new() };
+        let desk =
+            Desk { system, dirs: BTreeMap::new(), inputs: BTreeMap::new(), open: BTreeSet::new() };
         std::thread::Builder::new()
             .name("watch".into())
-            .spawn(move || serve(desk, &incoming, tell))
+            .spawn(move || serve(desk, &incoming, quiet, tell))
             .map_err(|e| e.to_string())?;
         Ok(Watcher { to })
     }
@@ -75,9 +100,20 @@ impl Watcher {
     /// # Errors
     /// What the system says, such as that too many directories are watched.
     pub fn set(&self, inputs: &[PathBuf]) -> Result<(), String> {
+        self.set_all(inputs, &[])
+    }
+
+    /// The same, and of the directories in `deep` all that is in them at any depth, but for names
+    /// that begin with a dot. Of those the files that changed are told by their own paths.
+    ///
+    /// # Errors
+    /// As [`Watcher::set`].
+    pub fn set_all(&self, inputs: &[PathBuf], deep: &[PathBuf]) -> Result<(), String> {
         let (done, answer) = channel();
         let gone = || "nothing is watched any more".to_owned();
-        self.to.send(Incoming::Set(inputs.to_vec(), done)).map_err(|_| gone())?;
+        let deep = deep.iter().map(|p| (p.clone(), true));
+        let all = inputs.iter().map(|p| (p.clone(), false)).chain(deep).collect();
+        self.to.send(Incoming::Set(all, done)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
     }
 }
@@ -90,8 +126,21 @@ fn changes(kind: EventKind) -> bool {
     }
 }
 
+fn stir(kind: EventKind) -> Stir {
+    match kind {
+        EventKind::Modify(ModifyKind::Data(_)) => Stir::Written,
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => Stir::Closed,
+        _ => Stir::Other,
+    }
+}
+
 /// Gathers what comes until it has been quiet, then tells which inputs changed.
-fn serve(mut desk: Desk, incoming: &Receiver<Incoming>, mut tell: impl FnMut(News)) {
+fn serve(
+    mut desk: Desk,
+    incoming: &Receiver<Incoming>,
+    quiet: Duration,
+    mut tell: impl FnMut(News),
+) {
     let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
     // When the first of what is gathered came, and by when to tell of it.
     let mut due: Option<(Instant, Instant)> = None;
@@ -101,19 +150,27 @@ fn serve(mut desk: Desk, incoming: &Receiver<Incoming>, mut tell: impl FnMut(New
             Some((_, by)) => incoming.recv_timeout(by.saturating_duration_since(Instant::now())),
         };
         let touched = match next {
-            Ok(Incoming::Touched(paths)) => desk.touched(&paths),
-            Ok(Incoming::Overrun) => desk.inputs.keys().cloned().collect(),
+            Ok(Incoming::Touched(paths, stir)) => desk.touched(&paths, stir),
+            Ok(Incoming::Overrun) => {
+                desk.open.clear();
+                desk.inputs.keys().cloned().collect()
+            }
             Ok(Incoming::Failed(why)) => {
                 tell(News::Lost(why));
                 continue;
             }
             Ok(Incoming::Set(inputs, done)) => {
                 let answer = desk.set(&inputs);
-                changed.retain(|path| desk.inputs.contains_key(path));
+                changed.retain(|path| desk.has(path));
                 let _ = done.send(answer);
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => return,
+            // Half of a file that is still being written is not worth a look either.
+            Err(RecvTimeoutError::Timeout) if desk.is_written(&changed, due) => {
+                due = due.map(|(first, _)| (first, first + PATIENCE));
+                continue;
+            }
             Err(RecvTimeoutError::Timeout) => {
                 due = None;
                 // A directory may have come or gone with what was in it.
@@ -129,7 +186,7 @@ fn serve(mut desk: Desk, incoming: &Receiver<Incoming>, mut tell: impl FnMut(New
         changed.extend(touched);
         let now = Instant::now();
         let first = due.map_or(now, |(first, _)| first);
-        due = Some((first, (now + QUIET).min(first + PATIENCE)));
+        due = Some((first, (now + quiet).min(first + PATIENCE)));
     }
 }
 
@@ -139,74 +196,134 @@ struct Look {
     len: u64,
     changed: Option<SystemTime>,
     dir: bool,
+    /// Which file it is, where the system numbers them.
+    file: u64,
 }
 
 fn look(path: &Path) -> Option<Look> {
     let meta = std::fs::metadata(path).ok()?;
-    Some(Look { len: meta.len(), changed: meta.modified().ok(), dir: meta.is_dir() })
+    #[cfg(unix)]
+    let file = std::os::unix::fs::MetadataExt::ino(&meta);
+    #[cfg(not(unix))]
+    let file = 0;
+    Some(Look { len: meta.len(), changed: meta.modified().ok(), dir: meta.is_dir(), file })
 }
 
 /// What is watched.
 struct Desk {
     system: RecommendedWatcher,
-    /// Directories that the system watches.
-    dirs: BTreeSet<PathBuf>,
+    /// Directories that the system watches, and whether with all that is in them; which directory
+    /// each was.
+    dirs: BTreeMap<PathBuf, (bool, Option<u64>)>,
     /// Inputs as they were named, and how they were last seen.
     inputs: BTreeMap<PathBuf, Input>,
+    /// Paths that somebody has written to and not closed.
+    open: BTreeSet<PathBuf>,
 }
 
 struct Input {
+    /// All that is in it counts, at any depth.
+    deep: bool,
     /// Its paths as the system names them: where it stands, and where a link leads.
     real: Vec<PathBuf>,
     look: Option<Look>,
 }
 
 impl Desk {
-    fn set(&mut self, inputs: &[PathBuf]) -> Result<(), String> {
-        self.inputs.retain(|path, _| inputs.contains(path));
-        for path in inputs {
+    fn set(&mut self, inputs: &[(PathBuf, bool)]) -> Result<(), String> {
+        self.inputs.retain(|path, _| inputs.iter().any(|i| i.0 == *path));
+        for (path, deep) in inputs {
             let look = look(path);
-            self.inputs.entry(path.clone()).or_insert(Input { real: Vec::new(), look });
+            let new = Input { deep: *deep, real: Vec::new(), look };
+            self.inputs.entry(path.clone()).or_insert(new).deep = *deep;
         }
         self.arm()
     }
 
+    /// Whether a path is an input, or in one of which everything counts.
+    fn has(&self, path: &Path) -> bool {
+        let inside = |(p, i): (&PathBuf, &Input)| i.deep && path.starts_with(p);
+        self.inputs.contains_key(path) || self.inputs.iter().any(inside)
+    }
+
     /// Watches the directories in which the inputs are now.
     fn arm(&mut self) -> Result<(), String> {
-        let mut wanted = BTreeSet::new();
+        let mut wanted: BTreeMap<PathBuf, bool> = BTreeMap::new();
         for (path, input) in &mut self.inputs {
             input.real = real_paths(path);
             for real in &input.real {
-                wanted.extend(nearest_dir(real));
+                if let Some(dir) = nearest_dir(real) {
+                    wanted.entry(dir).or_insert(false);
+                }
                 // The rings of a directory are inputs too.
-                wanted.extend(real.is_dir().then(|| real.clone()));
+                if real.is_dir() {
+                    *wanted.entry(real.clone()).or_insert(false) |= input.deep;
+                }
             }
         }
-        for dir in self.dirs.difference(&wanted) {
+        for dir in self.dirs.keys().filter(|dir| !wanted.contains_key(*dir)) {
             // One that is gone is not watched any more anyway.
             let _ = self.system.unwatch(dir);
         }
         let mut wrong = None;
-        self.dirs = wanted;
-        self.dirs.retain(|dir| match self.system.watch(dir, RecursiveMode::NonRecursive) {
-            Ok(()) => true,
-            Err(e) => {
-                wrong.get_or_insert_with(|| format!("cannot watch `{}`: {e}", dir.display()));
-                false
+        let mut dirs = BTreeMap::new();
+        for (dir, deep) in wanted {
+            let is = (deep, look(&dir).map(|l| l.file));
+            // All of a tree is looked through where that is asked of the system again.
+            let known = deep && self.dirs.get(&dir) == Some(&is);
+            let mode = if deep { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+            let watched = if known { Ok(()) } else { self.system.watch(&dir, mode) };
+            match watched {
+                Ok(()) => drop(dirs.insert(dir, is)),
+                Err(e) => {
+                    wrong.get_or_insert_with(|| format!("cannot watch `{}`: {e}", dir.display()));
+                }
             }
-        });
+        }
+        self.dirs = dirs;
         wrong.map_or(Ok(()), Err)
     }
 
-    /// The inputs that are at, or in, one of these paths.
-    fn touched(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let hit = |input: &Input| {
-            input.real.iter().any(|real| {
+    /// The inputs that are at, or in, one of these paths; of those of which everything counts
+    /// what was touched itself.
+    fn touched(&mut self, paths: &[PathBuf], stir: Stir) -> Vec<PathBuf> {
+        for path in paths {
+            match stir {
+                Stir::Written => drop(self.open.insert(path.clone())),
+                Stir::Closed | Stir::Other => drop(self.open.remove(path)),
+            }
+        }
+        let mut out = Vec::new();
+        for (path, input) in &self.inputs {
+            for real in &input.real {
                 let dir = input.look.is_some_and(|l| l.dir);
-                paths.iter().any(|p| p == real || dir && p.parent() == Some(real))
-            })
+                let hit = paths.iter().any(|p| p == real || dir && p.parent() == Some(real));
+                if hit && !input.deep {
+                    out.push(path.clone());
+                }
+                let inside = paths.iter().filter(|_| input.deep).filter_map(|p| {
+                    let rest = p.strip_prefix(real).ok()?;
+                    let dot = |c: &std::ffi::OsStr| c.as_encoded_bytes().starts_with(b".");
+                    // A directory is only what is in it.
+                    let whole = rest.as_os_str().is_empty();
+                    let named = || if whole { path.clone() } else { path.join(rest) };
+                    (!rest.iter().any(dot) && !p.is_dir()).then(named)
+                });
+                out.extend(inside);
+            }
+        }
+        out
+    }
+
+    /// Whether somebody is still writing to one of these inputs, and it may be waited for. Only
+    /// where the system tells that a file is closed.
+    fn is_written(&self, changed: &BTreeSet<PathBuf>, due: Option<(Instant, Instant)>) -> bool {
+        let late = due.is_none_or(|(first, _)| Instant::now() >= first + PATIENCE);
+        let written = |path: &PathBuf| match self.inputs.get(path) {
+            Some(i) => self.open.iter().any(|o| i.real.iter().any(|r| o.starts_with(r))),
+            None => self.open.iter().any(|o| o.file_name() == path.file_name()),
         };
-        self.inputs.iter().filter(|(_, i)| hit(i)).map(|(path, _)| path.clone()).collect()
+        cfg!(target_os = "linux") && !late && changed.iter().any(written)
     }
 
     /// The inputs that look otherwise than before.
@@ -214,6 +331,10 @@ impl Desk {
         let mut out = BTreeSet::new();
         for (path, input) in &mut self.inputs {
             let now = look(path);
+            if input.deep && now.is_some_and(|l| l.dir) && input.look.is_some_and(|l| l.dir) {
+                input.look = now;
+                continue;
+            }
             if std::mem::replace(&mut input.look, now) != now {
                 out.insert(path.clone());
             }
@@ -222,16 +343,35 @@ impl Desk {
     }
 }
 
-/// Where a path stands, its directory resolved, and where it leads if it is a link.
+/// Where a path leads, every link on the way resolved, whether or not anything is there; before
+/// that each link that it goes by, which may be turned to lead elsewhere.
 fn real_paths(path: &Path) -> Vec<PathBuf> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut out = Vec::new();
-    let parent = absolute.parent().and_then(|dir| dir.canonicalize().ok());
-    match (parent, absolute.file_name()) {
-        (Some(dir), Some(name)) => out.push(dir.join(name)),
-        _ => out.push(absolute.clone()),
+    let mut here = PathBuf::new();
+    // What is still to be walked, the next name last.
+    let names = |path: &Path| -> Vec<PathBuf> {
+        path.components().rev().map(|c| PathBuf::from(c.as_os_str())).collect()
+    };
+    let mut rest = names(&absolute);
+    while let Some(name) = rest.pop() {
+        if name.as_os_str() == ".." {
+            here.pop();
+            continue;
+        }
+        let next = here.join(&name);
+        match std::fs::read_link(&next) {
+            // A circle leads nowhere.
+            Ok(to) if out.len() < MAX_LINKS => {
+                rest.extend(names(&to));
+                out.push(next);
+            }
+            _ => here = next,
+        }
     }
-    out.extend(absolute.canonicalize().ok().filter(|real| !out.contains(real)));
+    if !out.contains(&here) {
+        out.push(here);
+    }
     out
 }
 
@@ -393,5 +533,82 @@ mod tests {
         s.changed(&["a"]);
         s.write("far/two", "2222");
         s.changed(&["a"]);
+        // What it leads to goes, with its directory, and comes back.
+        fs::remove_dir_all(s.path("far")).unwrap();
+        s.changed(&["a"]);
+        fs::create_dir(s.path("far")).unwrap();
+        std::thread::sleep(QUIET * 3);
+        s.write("far/two", "2");
+        s.changed(&["a"]);
+        // A circle leads nowhere, and is watched all the same.
+        symlink(s.path("b"), s.path("a.tmp")).unwrap();
+        symlink(s.path("a"), s.path("b")).unwrap();
+        fs::rename(s.path("a.tmp"), s.path("a")).unwrap();
+        s.changed(&["a"]);
+        fs::rename(s.write("b.tmp", "x"), s.path("b")).unwrap();
+        s.changed(&["a"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_on_the_way_to_a_file_may_be_turned() {
+        use std::os::unix::fs::symlink;
+        let s = Seen::new();
+        for (dir, text) in [("v1", "1"), ("v2", "22")] {
+            fs::create_dir(s.path(dir)).unwrap();
+            s.write(&format!("{dir}/a"), text);
+        }
+        symlink("v1", s.path("now")).unwrap();
+        s.watcher.set(&[s.path("now/a")]).unwrap();
+        symlink("v2", s.path("now.tmp")).unwrap();
+        fs::rename(s.path("now.tmp"), s.path("now")).unwrap();
+        s.changed(&["now/a"]);
+        s.write("v2/a", "222");
+        s.changed(&["now/a"]);
+        s.write("v1/a", "111");
+        s.quiet();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_still_being_written_is_waited_for() {
+        use std::io::Write as _;
+        let s = Seen::new();
+        let a = s.write("a", "");
+        s.watcher.set(std::slice::from_ref(&a)).unwrap();
+        let mut file = fs::OpenOptions::new().append(true).open(&a).unwrap();
+        let begun = Instant::now();
+        file.write_all(b"half").unwrap();
+        // Much longer than the quiet time, and shorter than the patience.
+        assert_eq!(s.news.recv_timeout(QUIET * 6), Err(RecvTimeoutError::Timeout));
+        file.write_all(b" whole").unwrap();
+        drop(file);
+        s.changed(&["a"]);
+        assert!(begun.elapsed() < PATIENCE, "closing it is what was waited for");
+        assert_eq!(fs::read(&a).unwrap(), b"half whole");
+    }
+
+    #[test]
+    fn all_that_is_in_a_directory_may_count() {
+        let s = Seen::new();
+        fs::create_dir_all(s.path("src/deep/er")).unwrap();
+        fs::create_dir_all(s.path("src/.git")).unwrap();
+        s.watcher.set_all(&[], &[s.path("src")]).unwrap();
+        s.write("src/deep/er/a", "x");
+        s.changed(&["src/deep/er/a"]);
+        s.write("src/.git/index", "x");
+        s.quiet();
+        // A directory that is new, and one that goes and comes back.
+        fs::create_dir(s.path("src/new")).unwrap();
+        std::thread::sleep(QUIET * 3);
+        s.write("src/new/b", "x");
+        s.changed(&["src/new/b"]);
+        fs::remove_dir_all(s.path("src")).unwrap();
+        assert!(s.news.recv_timeout(Duration::from_secs(10)).is_ok());
+        fs::create_dir(s.path("src")).unwrap();
+        std::thread::sleep(QUIET * 3);
+        while s.news.try_recv().is_ok() {}
+        s.write("src/c", "x");
+        s.changed(&["src/c"]);
     }
 }

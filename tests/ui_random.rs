@@ -12,15 +12,16 @@ use crossterm::event::{
     KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind as Kind,
 };
 use dmadbg::bir::Pos;
+use dmadbg::diag::Diagnostic;
 use dmadbg::engine::program::Program;
 use dmadbg::engine::session::Session;
 use dmadbg::ui::keymap::{KEYMAP, Key};
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Journal, Model};
+use dmadbg::ui::{Fresh, Journal, Model, Notice, Title};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use ui_support::*;
 
@@ -30,6 +31,9 @@ const MESSAGES: u32 = 6000;
 const LONGEST: usize = 80;
 /// After this time a message is taken to hang: many times what any needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The name of the file.
+const FILE: &str = "some\u{1b}[2Jname";
 
 /// How a program is made.
 type Make = fn() -> Program;
@@ -119,6 +123,9 @@ const TYPED: &[&str] = &[
     "find tx length < 64",
     "find rx 1",
     "help step",
+    "catch reload",
+    "reload",
+    "info reload",
     "source nothing",
     "echo \"a # b\"",
     "restart",
@@ -135,6 +142,17 @@ enum Act {
     Typed(&'static str),
     /// The mouse pressed at the first place, moved to the others, let go at the last.
     Drag(Vec<(u16, u16)>),
+    /// The files hold another of the programs now, or one of another kind.
+    Reload(usize),
+    /// They cannot be read.
+    Broken,
+}
+
+/// What is told of files that hold this program now.
+fn loaded(p: Program) -> Message {
+    let title = Title { file: FILE.into(), ..Title::default() };
+    let fresh = Fresh { program: Arc::new(p), title };
+    Message::Files(Notice::Loaded { fresh, same: false, asked: false })
 }
 
 fn pressed(key: Key) -> Message {
@@ -216,6 +234,11 @@ fn messages(act: &Act, m: &mut Model) -> Vec<Message> {
             let last = at(Kind::Up(MouseButton::Left), last);
             std::iter::once(first).chain(moves).chain([last]).collect()
         }
+        Act::Reload(which) => vec![loaded(PROGRAMS[*which].1())],
+        Act::Broken => {
+            let d = Diagnostic::new("D050", "`\u{1b}[2J` is not a statement");
+            vec![Message::Files(Notice::Broken(d.into()))]
+        }
     }
 }
 
@@ -251,9 +274,22 @@ fn watch_over() {
     });
 }
 
+/// The same bytes again are nothing at all.
+fn again(m: &mut Model) -> Result<(), TestCaseError> {
+    m.said = None;
+    let before = text(&draw(m));
+    let p = (**m.session.loaded()).clone();
+    let broken = m.files.broken.is_some();
+    update_all(m, loaded(p));
+    if !broken {
+        prop_assert_eq!(before, text(&draw(m)));
+    }
+    Ok(())
+}
+
 fn case((which, acts): (usize, Vec<Act>)) -> Result<(), TestCaseError> {
     let program = PROGRAMS[which].1;
-    let mut m = model(program(), "some\u{1b}[2Jname", (120, 36));
+    let mut m = model(program(), FILE, (120, 36));
     m.journal = Some(Journal::new(&Session::new(m.session.program().clone())));
     for act in &acts {
         for message in messages(act, &mut m) {
@@ -264,6 +300,12 @@ fn case((which, acts): (usize, Vec<Act>)) -> Result<(), TestCaseError> {
     }
     // A drag along the timeline is a command once it ends.
     update_all(&mut m, at(Kind::Up(MouseButton::Left), (0, 0)));
+    again(&mut m)?;
+    // A script is run on one program.
+    if acts.iter().any(|a| matches!(a, Act::Reload(_))) {
+        *BEGAN.lock().unwrap() = None;
+        return Ok(());
+    }
     // Pictures are asked for and not drawn here, nor where this is done again.
     let mut lines = m.take_journal();
     let pictures = |l: &String| l.starts_with("screenshot");
@@ -287,7 +329,16 @@ fn whatever_is_done_the_screen_stands_and_is_what_its_commands_do() {
         max_shrink_iters: 2000,
         ..Config::default()
     });
-    let all = (0..PROGRAMS.len(), proptest::collection::vec(act(), 1..LONGEST));
+    let files = prop_oneof![
+        2 => (0..PROGRAMS.len()).prop_map(Act::Reload),
+        1 => Just(Act::Broken),
+    ];
+    let reloads = prop_oneof![12 => act(), 1 => files];
+    let acts = prop_oneof![
+        proptest::collection::vec(act(), 1..LONGEST),
+        proptest::collection::vec(reloads, 1..LONGEST),
+    ];
+    let all = (0..PROGRAMS.len(), acts);
     if let Err(e) = runner.run(&all, case) {
         panic!("{e}");
     }

@@ -56,6 +56,15 @@ pub struct OpenArgs {
     /// Write each command that is executed on the screen into a new script.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Do not watch the files: they are read again only when asked to (`reload`).
+    #[arg(long)]
+    pub no_watch: bool,
+    /// Run CMD by the shell when something changes, and read the files again if it succeeds.
+    #[arg(long, value_name = "CMD")]
+    pub on_change: Option<String>,
+    /// What --on-change is run for, instead of the files; of a directory all that is in it.
+    #[arg(long, value_name = "PATH", requires = "on_change")]
+    pub on_change_watch: Vec<PathBuf>,
     /// Do not read the init file.
     #[arg(long)]
     pub no_init: bool,

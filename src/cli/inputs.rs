@@ -160,7 +160,19 @@ pub fn load(
     module: &ModuleOptions,
     depth: Depth,
 ) -> Result<Loaded, Report> {
-    let mut loaded = crate::load::open(files, &load_options(opts, module, depth))?;
+    load_as(files, opts, &load_options(opts, module, depth))
+}
+
+/// As [`load`], with what the loaders are told.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_as(
+    files: &[PathBuf],
+    opts: &RingOpts,
+    options: &LoadOptions,
+) -> Result<Loaded, Report> {
+    let mut loaded = crate::load::open(files, options)?;
     let made = loaded.images.is_empty() && loaded.module.is_none();
     // A program image says these itself; the command line overrides them.
     if let Some(p) = loaded.program.as_mut().filter(|_| made) {

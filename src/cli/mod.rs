@@ -46,17 +46,21 @@ use crate::engine::command::Command;
 use crate::engine::program::{HostOp, Program};
 use crate::engine::session::Session;
 use crate::limits::{MAX_SHOWN_BYTES, MAX_SHOWN_OPS};
-use crate::load::SourceText;
+use crate::load::{LoadOptions, SourceText};
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
-use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
+use crate::ui::{
+    self, Config, Fresh, Live, OnChange, Opening, Options, Recorder, ScreenError, Title,
+};
 use args::{Cmd, Format, ModuleOpts, OpenArgs, OutOpts, RingOpts, When};
 use inputs::Depth;
 use out::Out;
 use scripts::Scripts;
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use texts::WithTexts;
 
 /// The streams of the process, or of a test.
@@ -176,22 +180,54 @@ pub fn browse(
     files: &[PathBuf],
     rings: &RingOpts,
     module: &ModuleOpts,
-) -> Result<(Session, Title), Failure> {
+    watched: bool,
+) -> Result<(Arc<Program>, Title), Failure> {
     let options = module.options()?;
-    let loaded = inputs::load(files, rings, &options, Depth::Program)?;
+    let told = inputs::load_options(rings, &options, Depth::Program);
+    let told = LoadOptions { watched, ..told };
+    let loaded = inputs::load_as(files, rings, &told)?;
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
         let opts = inputs::load_options(rings, &options, Depth::Browse);
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
-    let session = Session::new(loaded.program.clone().unwrap_or_else(browse));
-    let source = loaded.source.or_else(|| disassembled(session.program()));
+    let program = loaded.program.clone().unwrap_or_else(browse);
+    let source = loaded.source.or_else(|| disassembled(&program));
     let mut title =
         Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy, source };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
-    Ok((session, title))
+    Ok((program, title))
+}
+
+/// The files of the screen, how they are read again, and what is run first.
+pub fn live(args: &OpenArgs, config: &Config) -> Live {
+    let mut all = args.files.clone();
+    let more = [&args.rings.tx, &args.rings.rx, &args.module.memory_in];
+    all.extend(more.into_iter().flatten().cloned());
+    let mut seen = BTreeSet::new();
+    all.retain(|path| seen.insert(path.clone()));
+    let (files, rings, module) = (args.files.clone(), args.rings.clone(), args.module.clone());
+    let (no_init, commands) = (args.no_init, args.commands.clone());
+    let load = move || -> Result<Fresh, Report> {
+        let read = browse(&files, &rings, &module, true).map_err(|f| match f {
+            Failure::Report(report) => report,
+            Failure::Io(e) => Diagnostic::new("D007", e.to_string()).into(),
+        })?;
+        let (program, mut title) = read;
+        // What scripts accept is accepted still; they are not run again.
+        title.policy = Scripts::read(no_init, &commands).policy.over(&title.policy);
+        Ok(Fresh { program, title })
+    };
+    let mut live = Live::new(all, Arc::new(load));
+    live.watch = config.watch && !args.no_watch;
+    live.quiet = Duration::from_millis(config.quiet_ms);
+    live.on_change = args
+        .on_change
+        .clone()
+        .map(|command| OnChange { command, watch: args.on_change_watch.clone() });
+    live
 }
 
 /// The assembly of a program that came without one, where that is not long.
@@ -217,7 +253,9 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     args.commands.inline().for_each(|(name, text)| out.know(name, text));
     let scripts = Scripts::read(args.no_init, &args.commands);
     let lines = scripts.lines?;
-    let (mut session, mut title) = browse(&args.files, &args.rings, &args.module)?;
+    let live = live(args, &config);
+    let (program, mut title) = browse(&args.files, &args.rings, &args.module, live.watch)?;
+    let mut session = Session::new(program);
     title.policy = scripts.policy.over(&title.policy);
     let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
@@ -234,6 +272,8 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         When::Never => options.theme = options.theme.coloured(false),
     }
     options.kept = state::load(args.no_init);
+    // What is read once and gone cannot be read again.
+    options.live = live.refused().is_none().then_some(live);
     match ui::run(session, title, options, opening, state::keep) {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),

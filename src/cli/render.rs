@@ -6,7 +6,7 @@ use super::out::{Failure, Out, Status};
 use super::scripts::Scripts;
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, nearest};
-use crate::engine::session::Effect;
+use crate::engine::session::{Effect, Session};
 use crate::script::runner::{self, End, Line, Reply, Target};
 use crate::ui::picture::{self, Form};
 use crate::ui::theme::{Palette, Theme};
@@ -58,7 +58,8 @@ fn drawn(
     events: Option<u64>,
     out: &mut Out<'_>,
 ) -> Result<(Model, Status), Failure> {
-    let (mut session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
+    let (program, mut title) = super::browse(&args.files, &args.rings, &args.module, false)?;
+    let mut session = Session::new(program);
     title.policy = policy.over(&title.policy);
     let keys: Vec<_> = args.keys.iter().flat_map(|k| &k.0).collect();
     if let Some(events) = events {

@@ -1714,6 +1714,13 @@ pub static CODES: &[CodeInfo] = &[
         "Choose another form, or build with the feature that the message names.",
     ),
     code(
+        ("S042", Error),
+        "nothing is loaded again here",
+        "`reload` was given where no files are loaded anew: in a script, in a lesson, or on a screen that reads standard input.",
+        "A line of the screen in a script.",
+        "`dmadbg watch FILE --script S` runs a script again whenever its files change.",
+    ),
+    code(
         ("S060", Error),
         "lesson",
         "A lesson's file is no TOML, lacks something, or has what a lesson cannot have.",

@@ -261,6 +261,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("S033", "`save a.dma` in a file test."),
     ("S040", "`order replay` before `order explore` found anything."),
     ("S041", "`export parquet a.parquet` in a build without that feature."),
+    ("S042", "`reload` in a script."),
     ("S060", "A lesson with `titel = \"Rings\"`, or with `before = [\"save x.dma\"]`."),
     ("S061", "`hint` on a screen without a lesson."),
     ("S062", "`dmadbg learn --check words --answers FILE` where the file says `answer 1000`."),

@@ -24,7 +24,11 @@ pub const INDEX: &str = "index.json";
 /// # Errors
 /// D007 where it cannot be listed, D008 where it has no ring image, D025 where it has too
 /// many. A file that cannot be read is reported and left out: an error where none is left.
-pub fn images(path: &Path, report: &mut Report) -> Result<(Vec<RawImage>, usize), Diagnostic> {
+pub fn images(
+    path: &Path,
+    watched: bool,
+    report: &mut Report,
+) -> Result<(Vec<RawImage>, usize), Diagnostic> {
     let name = path.to_string_lossy();
     let rings = list(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::FileTooLarge => {
@@ -44,7 +48,7 @@ pub fn images(path: &Path, report: &mut Report) -> Result<(Vec<RawImage>, usize)
         let mut views = [None, None];
         for (dir, (view, file)) in Dir::BOTH.into_iter().zip(views.iter_mut().zip(&pair)) {
             let Some(file) = file else { continue };
-            match source::open(file).and_then(|s| ring(dir, &s)) {
+            match source::open_as(file, watched).and_then(|s| ring(dir, &s)) {
                 Ok(r) => {
                     files += 1;
                     *view = Some(r);

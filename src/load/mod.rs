@@ -68,6 +68,8 @@ pub struct LoadOptions {
     pub rx_base: Option<u64>,
     /// How a module is lowered and what its memory holds.
     pub module: module::ModuleOptions,
+    /// Files may be changed by others while they are looked at: they are read, not mapped.
+    pub watched: bool,
     /// Only look: make no program of raw images, which would read all of their slots.
     pub browse: bool,
 }
@@ -140,7 +142,7 @@ pub fn open(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
             .into()),
         [path] if path.is_dir() => directory(path, opts),
         [path] => {
-            let mut source = source::open(path)?;
+            let mut source = source::open_as(path, opts.watched)?;
             opts.name.iter().for_each(|name| source.name.clone_from(name));
             load(source, opts)
         }
@@ -289,7 +291,7 @@ fn named_pair(opts: &LoadOptions) -> Result<Loaded, Report> {
         let Some(path) = path else { continue };
         names.push(path.to_string_lossy().into_owned());
         let choice = if dir == Dir::Tx { RingChoice::Tx } else { RingChoice::Rx };
-        match one_raw(path, Some(choice)) {
+        match one_raw(path, Some(choice), opts.watched) {
             Ok((image, _)) => {
                 let [tx, rx] = &mut rings;
                 let slot = if dir == Dir::Tx { tx } else { rx };
@@ -307,8 +309,12 @@ fn named_pair(opts: &LoadOptions) -> Result<Loaded, Report> {
 }
 
 /// Opens a file that must be raw, directly or as hex text.
-fn one_raw(path: &Path, choice: Option<RingChoice>) -> Result<(RawImage, Kind), Report> {
-    let s = source::open(path)?;
+fn one_raw(
+    path: &Path,
+    choice: Option<RingChoice>,
+    watched: bool,
+) -> Result<(RawImage, Kind), Report> {
+    let s = source::open_as(path, watched)?;
     let opts = LoadOptions { ring: choice, browse: true, ..LoadOptions::default() };
     let name = s.name.clone();
     let l = load(s, &opts)?;
@@ -326,7 +332,7 @@ fn several(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
     let mut report = Report::default();
     let mut images = Vec::new();
     for path in paths {
-        match one_raw(path, opts.ring) {
+        match one_raw(path, opts.ring, opts.watched) {
             Ok((image, _)) => images.push(image),
             Err(r) => report.extend(r),
         }
@@ -354,7 +360,7 @@ fn several(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
 
 fn directory(path: &Path, opts: &LoadOptions) -> Result<Loaded, Report> {
     let mut report = Report::default();
-    let (images, files) = dir::images(path, &mut report).map_err(|d| {
+    let (images, files) = dir::images(path, opts.watched, &mut report).map_err(|d| {
         let mut r = std::mem::take(&mut report);
         r.push(d);
         r

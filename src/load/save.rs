@@ -54,6 +54,7 @@ pub fn carry_out(
         Effect::Screenshot { file, .. } => {
             Err(Diagnostic::new("S022", format!("`{file}`: there is no screen to draw here")))
         }
+        Effect::Reload => effect.only_on_the_screen().map_or_else(|| Ok(String::new()), Err),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::diag::Diagnostic;
 use crate::engine::program::Blob;
-use crate::limits::{MAX_STREAM_BYTES, SMALL_FILE_BYTES};
+use crate::limits::{MAX_STREAM_BYTES, MAX_WATCHED_BYTES, SMALL_FILE_BYTES};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -57,6 +57,16 @@ impl AsRef<[u8]> for Mapped {
 /// D001 where there are no bytes, D007 where the system refuses or it is a directory, D025
 /// where a stream goes beyond [`MAX_STREAM_BYTES`].
 pub fn open(path: &Path) -> Result<Source, Diagnostic> {
+    open_as(path, false)
+}
+
+/// As [`open`]; where `watched`, others may change the file while it is looked at, and one of up
+/// to [`MAX_WATCHED_BYTES`] is read rather than mapped.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_as(path: &Path, watched: bool) -> Result<Source, Diagnostic> {
+    let most = if watched { MAX_WATCHED_BYTES } else { SMALL_FILE_BYTES };
     let name = if path == Path::new(STDIN) {
         "<stdin>".to_owned()
     } else {
@@ -74,7 +84,7 @@ pub fn open(path: &Path) -> Result<Source, Diagnostic> {
         if meta.is_dir() {
             return Err(Diagnostic::new("D007", format!("`{name}` is a directory")).in_file(&name));
         }
-        if !meta.is_file() || meta.len() <= SMALL_FILE_BYTES {
+        if !meta.is_file() || meta.len() <= most {
             // A file of the proc file system says 0 bytes and has some: read, not believed.
             stream(file, &name, MAX_STREAM_BYTES)?
         } else {

@@ -64,6 +64,7 @@ const VERBS: &[(&str, Parse)] = &[
     ("set", set),
     ("inject", inject),
     ("undo", |_| Ok(Command::Undo)),
+    ("reload", |_| Ok(Command::Reload)),
     ("redo", |_| Ok(Command::Redo)),
     ("save", save),
     ("assert", assert),

@@ -112,6 +112,7 @@ pub fn print(command: &Command) -> String {
         Command::Inject { fault, at } if *at == InjectAt::default() => format!("inject {fault}"),
         Command::Inject { fault, at } => format!("inject {fault} at {at}"),
         Command::Undo => "undo".to_owned(),
+        Command::Reload => "reload".to_owned(),
         Command::Redo => "redo".to_owned(),
         Command::Save { file, over, .. } => {
             let bang = if *over { "!" } else { "" };

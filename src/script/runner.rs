@@ -67,10 +67,10 @@ impl Target for Session {
         let done = self.execute(command)?;
         match &done.effect {
             // Nobody stands around it who could do that.
-            Some(effect) => {
+            Some(effect) => Err(effect.only_on_the_screen().unwrap_or_else(|| {
                 let text = format!("`{}`: files cannot be written from here", effect.file());
-                Err(Diagnostic::new("S022", text))
-            }
+                Diagnostic::new("S022", text)
+            })),
             None => Ok(done.into()),
         }
     }

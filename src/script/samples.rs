@@ -197,7 +197,14 @@ fn catch() -> impl Strategy<Value = Catch> {
         option::of(fault()).prop_map(Catch::Fault),
         option::of(named_queue()).prop_map(Catch::Doorbell),
         option::of(any::<i64>()).prop_map(Catch::Ret),
-        select(vec![Catch::Race, Catch::Marker, Catch::Timeout, Catch::Bug, Catch::Stall]),
+        select(vec![
+            Catch::Race,
+            Catch::Marker,
+            Catch::Timeout,
+            Catch::Bug,
+            Catch::Stall,
+            Catch::Reload
+        ]),
     ]
 }
 
@@ -283,6 +290,7 @@ fn looks() -> impl Strategy<Value = Command> {
         Just(Command::Skip),
         Just(Command::Again),
         Just(Command::Proceed),
+        Just(Command::Reload),
         Just(Command::Lesson),
     ]
 }

@@ -6,7 +6,8 @@ use super::seams;
 use super::theme::{Depth, Palette, Theme};
 use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::nearest;
-use crate::limits::{MAX_CONFIG_KEYS, MAX_SAME_CODE};
+use crate::limits::{MAX_CONFIG_KEYS, MAX_QUIET_MS, MAX_SAME_CODE};
+use crate::watch::QUIET;
 use std::fmt::Write as _;
 use std::ops::Range;
 use toml::Spanned;
@@ -27,6 +28,10 @@ pub struct Config {
     pub fold: bool,
     /// The selection follows the newest event at the start.
     pub follow: bool,
+    /// The files are watched.
+    pub watch: bool,
+    /// How long files must be quiet before they are read again, milliseconds.
+    pub quiet_ms: u64,
     /// Keys.
     pub keys: Keymap,
 }
@@ -40,6 +45,8 @@ impl Default for Config {
             mouse: true,
             fold: true,
             follow: true,
+            watch: true,
+            quiet_ms: QUIET.as_millis() as u64,
             keys: Keymap::default(),
         }
     }
@@ -112,6 +119,13 @@ pub static SETTINGS: &[Setting] = &[
         get: |c| usize::from(!c.follow),
     },
     Setting {
+        name: "watch",
+        values: BOOL,
+        about: "watch the files of the screen and go on with what they hold",
+        set: |c, i| c.watch = i == 0,
+        get: |c| usize::from(!c.watch),
+    },
+    Setting {
         name: "keymap",
         values: &["default", "vi"],
         about: "keys before those of [keys]",
@@ -119,6 +133,28 @@ pub static SETTINGS: &[Setting] = &[
         get: |c| usize::from(c.keys.vi),
     },
 ];
+
+/// A setting that is a number.
+#[derive(Debug)]
+pub struct Number {
+    /// Its key.
+    pub name: &'static str,
+    /// The least and the greatest that it takes.
+    pub range: (u64, u64),
+    /// One line.
+    pub about: &'static str,
+    set: fn(&mut Config, u64),
+    get: fn(&Config) -> u64,
+}
+
+/// Every setting that is a number, behind the others.
+pub static NUMBERS: &[Number] = &[Number {
+    name: "quiet_ms",
+    range: (1, MAX_QUIET_MS),
+    about: "milliseconds for which files must be quiet before they are read again",
+    set: |c, n| c.quiet_ms = n,
+    get: |c| c.quiet_ms,
+}];
 
 /// The table of the user's own keys.
 const KEYS: &str = "keys";
@@ -153,6 +189,11 @@ impl Config {
             let _ =
                 writeln!(out, "# {}: {}\n{} = {quoted}\n", s.values.join(", "), s.about, s.name);
         }
+        for n in NUMBERS {
+            let (least, most) = n.range;
+            let value = (n.get)(self);
+            let _ = writeln!(out, "# {least} to {most}: {}\n{} = {value}\n", n.about, n.name);
+        }
         let _ =
             writeln!(out, "# \"key\" = \"command\"; keys by the names that the help gives them");
         let _ = writeln!(out, "[{KEYS}]");
@@ -179,6 +220,12 @@ pub fn markdown() -> String {
     for s in SETTINGS {
         let values: Vec<String> = s.values.iter().map(|v| format!("`{v}`")).collect();
         let _ = writeln!(out, "| `{}` | {} | {} |", s.name, values.join(" "), s.about);
+    }
+    for n in NUMBERS {
+        let (least, most) = n.range;
+        let value = (n.get)(&Config::default());
+        let values = format!("`{value}`, {least} to {most}");
+        let _ = writeln!(out, "| `{}` | {values} | {} |", n.name, n.about);
     }
     out
 }
@@ -216,8 +263,12 @@ impl Reader<'_> {
         if name.get_ref() == KEYS {
             return self.keys(value);
         }
+        if let Some(number) = NUMBERS.iter().find(|n| n.name == name.get_ref()) {
+            return self.number(number, value);
+        }
         let Some(setting) = SETTINGS.iter().find(|s| s.name == name.get_ref()) else {
-            let known = SETTINGS.iter().map(|s| s.name).chain([KEYS]);
+            let numbers = NUMBERS.iter().map(|n| n.name);
+            let known = SETTINGS.iter().map(|s| s.name).chain(numbers).chain([KEYS]);
             let near = nearest(name.get_ref(), known.clone());
             let help = match near.first() {
                 Some(n) => format!("did you mean `{n}`?"),
@@ -240,6 +291,21 @@ impl Reader<'_> {
             None => {
                 let text =
                     format!("`{}` takes one of: {}", setting.name, setting.values.join(", "));
+                self.wrong(value.span(), text, String::new());
+            }
+        }
+    }
+
+    fn number(&mut self, number: &Number, value: &Spanned<DeValue<'_>>) {
+        let (least, most) = number.range;
+        let given = match value.get_ref() {
+            DeValue::Integer(i) => u64::from_str_radix(i.as_str(), i.radix()).ok(),
+            _ => None,
+        };
+        match given.filter(|n| (least..=most).contains(n)) {
+            Some(n) => (number.set)(&mut self.config, n),
+            None => {
+                let text = format!("`{}` takes a number from {least} to {most}", number.name);
                 self.wrong(value.span(), text, String::new());
             }
         }

@@ -1,8 +1,9 @@
 //! Which lines the ring panes show: a line per slot, equal slots of no interest in one.
 //!
 //! Nothing that matters is folded away: the selected slot, slots at a cursor or with a
-//! breakpoint, slots that the engine still works on. A ring may have millions of slots, so
-//! only as many are looked at as the pane has lines, and a fold has an upper bound.
+//! breakpoint, slots that the engine still works on, slots that are new since the files changed.
+//! A ring may have millions of slots, so only as many are looked at as the pane has lines, and a
+//! fold has an upper bound.
 
 use super::layout::Pane;
 use super::model::Model;
@@ -170,6 +171,7 @@ impl Model {
                             | Life::Retired
                     )
                     && self.stop_at(dir, slot).is_none()
+                    && self.slot_news(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
                 dull.then(|| (life, self.slot_changed(dir, slot)))
             }

@@ -33,9 +33,10 @@ impl Journal {
     }
 
     /// The lines that make a script do what the screen does with this command; none for what
-    /// asks nothing of the session.
+    /// asks nothing of the session, and for `reload`, which no script does.
     pub fn lines_for(&self, session: &Session, command: &Command) -> Vec<String> {
-        if matches!(command, Command::Help(_) | Command::Quit | Command::Source(_)) {
+        use Command::{Help, Quit, Reload, Source};
+        if matches!(command, Help(_) | Quit | Reload | Source(_)) {
             return Vec::new();
         }
         let text = script::print(command);
@@ -45,6 +46,13 @@ impl Journal {
         }
         lines.push(text);
         lines
+    }
+
+    /// The program is another from here on; the session stands at event `n` of it.
+    pub(super) fn reloaded(&mut self, n: u64) {
+        self.lines.push("# The files changed: what follows is of another program.".to_owned());
+        self.lines.push(format!("goto {n}"));
+        self.end_known = false;
     }
 
     /// The line that selects the queue that is selected on the screen.

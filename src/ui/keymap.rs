@@ -392,6 +392,7 @@ pub static KEYMAP: &[Binding] = &[
     run(&[ch('i')], "where", "say where the run stands", ""),
     run(&[ch('B')], "info breakpoints", "all stops", ""),
     run(&[ch('W')], "why", "why the marker does not flip", ""),
+    run(&[ch('R')], "reload", "read the files again", ""),
     run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
     run(&[ch('q'), ctrl('c')], "quit", "leave; twice where edits are not saved", "quit"),
     act(

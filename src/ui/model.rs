@@ -14,6 +14,7 @@ use super::layout::{self, Areas, Pane, Texts};
 use super::links::{Links, Subject};
 use super::palette::Palette;
 use super::passes::Passes;
+use super::reload::Files;
 use super::search::Search;
 use super::source::Source;
 use super::stops::Replaces;
@@ -24,6 +25,7 @@ use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
 use crate::engine::budget::Budget;
 use crate::engine::command::{BlockLine, Command};
+use crate::engine::diff::Change;
 use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
@@ -164,6 +166,8 @@ pub struct Model {
     pub session: Session,
     /// File and notes.
     pub title: Title,
+    /// Whether the files are watched, and what became of them.
+    pub files: Files,
     /// Columns and rows.
     pub size: (u16, u16),
     /// How the panes are arranged.
@@ -291,6 +295,7 @@ impl Model {
             warned: false,
             session,
             title,
+            files: Files::default(),
             size,
             arrangement: Arrangement::default(),
             drag: None,
@@ -392,7 +397,12 @@ impl Model {
     /// Whether a slot is not as it was at the last stop.
     pub fn slot_changed(&self, dir: Dir, index: u64) -> bool {
         let before = self.queue().and_then(|id| slot_in(self.session.before(), id, dir, index));
-        self.slot(dir, index) != before
+        self.slot(dir, index) != before || self.slot_news(dir, index).is_some()
+    }
+
+    /// What of the descriptor in a slot of the selected queue is new since the files changed.
+    pub fn slot_news(&self, dir: Dir, index: u64) -> Option<Change> {
+        self.session.slot_news(self.queue()?, dir, index)
     }
 
     /// The selected descriptor.
@@ -418,8 +428,8 @@ impl Model {
         self.session.stop_on_slot(self.queue()?, dir, slot)
     }
 
-    /// Findings: what lints say against the rings as they lie now; those of the run, newest first;
-    /// what lints remark; those of reading the file.
+    /// Findings: why the files cannot be read, if so; what lints say against the rings as they lie
+    /// now; those of the run, newest first; what lints remark; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         let judged = |note| {
             let all = self.derived.judged.iter();
@@ -427,7 +437,8 @@ impl Model {
         };
         let run = self.session.machine().findings.iter().rev();
         let all = judged(false).chain(run).chain(judged(true)).chain(self.title.notes.iter().rev());
-        all.filter(|d| !self.title.policy.allows(d.code))
+        let all = all.filter(|d| !self.title.policy.allows(d.code));
+        self.files.findings().chain(all)
     }
 
     /// Carries out a command, and those of the stops that it leads to, without a word in the
@@ -493,6 +504,7 @@ impl Model {
             outcome.lines = answer?;
         }
         outcome.lines = check::live::with_checks(&session, command, outcome.lines);
+        outcome.lines = self.files.with_changes(command, outcome.lines);
         let same = Arc::ptr_eq(self.session.program(), session.program());
         self.session = session;
         self.asked.extend(outcome.effect.take());
@@ -513,7 +525,7 @@ impl Model {
 
     /// Executes the commands of stops that were hit, and shows what they say behind what was said
     /// of the stop.
-    fn follow(
+    pub(super) fn follow(
         &mut self,
         follow: Vec<BlockLine>,
         watch: &mut dyn FnMut(&Model, Progress) -> ControlFlow<()>,
@@ -563,6 +575,7 @@ impl Model {
     /// Another run than before, from some event on: what was worked out of it is so no more.
     pub(super) fn forget_run(&mut self) {
         self.session.state_at(self.session.position() + LOOK_AHEAD);
+        self.search.iter_mut().for_each(Search::forget);
         self.derived.window = (0, 0);
         self.scrub.forget();
         self.derived.marker = (0, None, MarkerNews::NotWithin(0));

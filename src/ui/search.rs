@@ -46,6 +46,11 @@ impl Search {
         self.from(slot) == Some(slot)
     }
 
+    /// The run is another: what was found in it holds no more.
+    pub(super) fn forget(&mut self) {
+        self.of = (None, u64::MAX);
+    }
+
     /// The question as a command.
     pub fn command(&self) -> Command {
         Command::Find { dir: self.dir, expr: self.expr.clone() }

@@ -9,15 +9,18 @@ use super::arrange::Arrangement;
 use super::config::Config;
 use super::copy::osc52;
 use super::journal::Journal;
+use super::live::{Desk, Fresh, Live};
 use super::model::{Model, Title};
 use super::outside;
 use super::record::Recorder;
+use super::reload::Notice;
 use super::seams;
 use super::theme::Theme;
-use super::update::{Effect, Message, finish, update};
+use super::update::{Effect, Message, finish, take_up, update};
 use super::view;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
+use crate::engine::program::Program;
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
 use crate::limits::MAX_FILES_LISTED;
@@ -37,6 +40,7 @@ use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -60,6 +64,8 @@ pub struct Options {
     pub theme: Theme,
     /// What the user has set.
     pub config: Config,
+    /// The files of the screen, where they can be read again.
+    pub live: Option<Live>,
     /// The lesson that is taken; the session is where its task begins.
     pub lesson: Option<Play>,
 }
@@ -68,7 +74,7 @@ impl Options {
     /// What the environment and the user ask for; the user wins.
     pub fn new(config: Config) -> Options {
         let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
-        Options { kept: Kept::default(), theme, config, lesson: None }
+        Options { kept: Kept::default(), theme, config, live: None, lesson: None }
     }
 }
 
@@ -126,9 +132,10 @@ pub fn run(
     check_terminal().map_err(|d| ScreenError::Refused(Box::new(d)))?;
     let guard = Guard::new(options.config.mouse)?;
     let (sender, receiver) = channel();
-    let signals = listen(sender)?;
+    let signals = listen(sender.clone())?;
     let terminal = blank()?;
     let size = terminal.size()?;
+    let known = Fresh { program: session.loaded().clone(), title: title.clone() };
     let journal = opening.record.is_some().then(|| Journal::new(&session));
     let mut model = Model::new(session, title, options.theme, (size.width, size.height));
     model.configure(&options.config);
@@ -140,7 +147,10 @@ pub fn run(
     model.journal = journal;
     opening.refused.into_iter().for_each(|d| model.refuse(d));
     model.prepare();
+    let tell = move |notice| drop(sender.send(Incoming::Files(notice)));
+    let desk = options.live.map(|live| Desk::open(live, known, tell)).transpose()?;
     let mut shell = Shell {
+        desk,
         terminal,
         receiver,
         pending: VecDeque::new(),
@@ -152,6 +162,8 @@ pub fn run(
     let signal = shell.signal;
     signals.close();
     drop(guard);
+    // With it ends what it runs.
+    drop(shell);
     let solved = model.lesson.as_ref().map(Play::solved);
     keep(&Kept { history: model.history, arrangement: model.arrangement, solved });
     result?;
@@ -166,6 +178,8 @@ pub fn run(
 enum Incoming {
     Event(Event),
     Signal(i32),
+    /// What became of the files.
+    Files(Notice),
     /// The terminal is gone.
     Gone,
 }
@@ -210,6 +224,8 @@ fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle>
 }
 
 struct Shell {
+    /// What watches the files and reads them.
+    desk: Option<Desk>,
     terminal: Terminal<CrosstermBackend<Stdout>>,
     receiver: Receiver<Incoming>,
     /// What came in while a command ran.
@@ -283,6 +299,7 @@ impl Shell {
             Incoming::Event(Event::Resize(w, h)) => Message::Resize(w, h),
             Incoming::Event(Event::Paste(text)) => Message::Paste(text),
             Incoming::Event(_) => return Ok(true),
+            Incoming::Files(notice) => Message::Files(notice),
         };
         let effects = update(model, message);
         self.keep(model, Recorder::write);
@@ -303,6 +320,12 @@ impl Shell {
                         self.execute(model, &command);
                     }
                 }
+                Effect::TakeUp(fresh) => {
+                    if self.take_up(model, *fresh) {
+                        return Ok(false);
+                    }
+                }
+                Effect::Compare { number, was, is } => self.compare((number, was, is)),
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
                 Effect::Copy(text) => {
@@ -344,6 +367,13 @@ impl Shell {
             let leaves = self.run_command(model, command);
             self.keep(model, Recorder::settle);
             for effect in std::mem::take(&mut model.asked) {
+                if effect == session::Effect::Reload
+                    && let Some(desk) = &self.desk
+                {
+                    desk.reload();
+                    model.say("the files are read again", None);
+                    continue;
+                }
                 match outside::of_screen(model, &effect) {
                     Ok(done) => {
                         if let session::Effect::Save { program, .. } = &effect {
@@ -388,36 +418,65 @@ impl Shell {
     /// Runs a command and shows what came of it.
     fn run_command(&mut self, model: &mut Model, command: &Command) -> bool {
         let mut drawn = Instant::now();
-        finish(model, command, &mut |old: &Model, p: Progress| {
-            while let Ok(i) = self.receiver.try_recv() {
-                let cancels = match &i {
-                    Incoming::Event(Event::Key(k)) => {
-                        k.code == KeyCode::Esc
-                            || k.code == KeyCode::Char('c')
-                                && k.modifiers.contains(KeyModifiers::CONTROL)
-                    }
-                    Incoming::Signal(SIGTERM | SIGHUP | SIGINT) | Incoming::Gone => {
-                        self.pending.push_back(i);
+        finish(model, command, &mut |old: &Model, p: Progress| self.meanwhile(old, p, &mut drawn))
+    }
+
+    /// Goes on with another program; true: leave.
+    fn take_up(&mut self, model: &mut Model, fresh: Fresh) -> bool {
+        let mut drawn = Instant::now();
+        let (leaves, next) = take_up(model, fresh, &mut |old: &Model, p: Progress| {
+            self.meanwhile(old, p, &mut drawn)
+        });
+        self.keep(model, Recorder::write);
+        if let Some(Effect::Compare { number, was, is }) = next {
+            self.compare((number, was, is));
+        }
+        leaves
+    }
+
+    fn compare(&self, (number, was, is): (u64, Arc<Program>, Arc<Program>)) {
+        self.desk.iter().for_each(|d| d.compare(number, was.clone(), is.clone()));
+    }
+
+    /// While something takes long: draws how far it is, and breaks it off where that is asked for
+    /// or where the files are other ones.
+    fn meanwhile(&mut self, old: &Model, p: Progress, drawn: &mut Instant) -> ControlFlow<()> {
+        while let Ok(i) = self.receiver.try_recv() {
+            let cancels = match &i {
+                Incoming::Files(notice) => {
+                    let other = matches!(notice, Notice::Loaded { same: false, .. });
+                    self.pending.push_back(i);
+                    if other {
                         return ControlFlow::Break(());
                     }
-                    _ => false,
-                };
-                if cancels {
+                    continue;
+                }
+                Incoming::Event(Event::Key(k)) => {
+                    k.code == KeyCode::Esc
+                        || k.code == KeyCode::Char('c')
+                            && k.modifiers.contains(KeyModifiers::CONTROL)
+                }
+                Incoming::Signal(SIGTERM | SIGHUP | SIGINT) | Incoming::Gone => {
+                    self.pending.push_back(i);
                     return ControlFlow::Break(());
                 }
-                self.pending.push_back(i);
+                _ => false,
+            };
+            if cancels {
+                return ControlFlow::Break(());
             }
-            if drawn.elapsed() >= FRAME {
-                drawn = Instant::now();
-                let mut picture = old.clone();
-                picture.running = Some(p);
-                picture.line = None;
-                if self.draw(&picture).is_err() {
-                    return ControlFlow::Break(());
-                }
+            self.pending.push_back(i);
+        }
+        if drawn.elapsed() >= FRAME {
+            *drawn = Instant::now();
+            let mut picture = old.clone();
+            picture.running = Some(p);
+            picture.line = None;
+            if self.draw(&picture).is_err() {
+                return ControlFlow::Break(());
             }
-            ControlFlow::Continue(())
-        })
+        }
+        ControlFlow::Continue(())
     }
 
     fn draw(&mut self, model: &Model) -> io::Result<()> {

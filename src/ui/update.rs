@@ -5,16 +5,20 @@ use super::copy::CopyForm;
 use super::keymap::{Action, Key, Meaning, Mode};
 use super::layout::{Areas, Pane};
 use super::links::Subject;
+use super::live::Fresh;
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
+use super::reload::{Compared, Notice, compared};
 use super::rows::Hit;
 use super::stops::Replaces;
 use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
+use crate::engine::program::Program;
 use crate::script;
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
 /// What happens to the screen.
@@ -30,6 +34,8 @@ pub enum Message {
     Paste(String),
     /// Names of files that begin as asked for ([`Effect::Names`]), folders with `/` behind them.
     Names(String, Vec<String>),
+    /// What became of the files.
+    Files(Notice),
 }
 
 /// What is to be done.
@@ -49,6 +55,17 @@ pub enum Effect {
     Suspend,
     /// Draw everything anew.
     Redraw,
+    /// Go on with another program ([`Model::take_up`]); it may take long.
+    TakeUp(Box<Fresh>),
+    /// Tell how two programs differ, by [`Notice::Compared`].
+    Compare {
+        /// Which reload it was.
+        number: u64,
+        /// The program that was.
+        was: Arc<Program>,
+        /// The one that is.
+        is: Arc<Program>,
+    },
 }
 
 /// Characters of a pasted text that are taken.
@@ -76,6 +93,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             model.size = (w, h);
             Vec::new()
         }
+        Message::Files(notice) => model.notice(notice),
         Message::Paste(text) => {
             for c in text.chars().filter(|c| !c.is_control()).take(MAX_PASTE) {
                 edit(model, InputRequest::InsertChar(c));
@@ -126,10 +144,40 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
             }
             Effect::Then(..) => {}
             Effect::Quit => goes_on = false,
-            Effect::Copy(_) | Effect::Names(_) | Effect::Suspend | Effect::Redraw => {}
+            Effect::TakeUp(fresh) => {
+                let (quits, compare) =
+                    take_up(model, *fresh, &mut |_, _| std::ops::ControlFlow::Continue(()));
+                goes_on &= !quits;
+                if let Some(Effect::Compare { number, was, is }) = compare {
+                    let Compared { summary, lines } = compared(&was, &is);
+                    model.notice(Notice::Compared { number, summary, lines });
+                }
+            }
+            Effect::Compare { .. }
+            | Effect::Copy(_)
+            | Effect::Names(_)
+            | Effect::Suspend
+            | Effect::Redraw => {}
         }
     }
     goes_on
+}
+
+/// Goes on with another program and shows what came of it: whether to leave, and what is to be
+/// done further.
+pub fn take_up(
+    model: &mut Model,
+    fresh: Fresh,
+    watch: &mut dyn FnMut(&Model, crate::engine::session::Progress) -> std::ops::ControlFlow<()>,
+) -> (bool, Option<Effect>) {
+    match model.take_up(fresh, watch) {
+        Ok(done) => done,
+        Err(d) => {
+            model.refuse(d);
+            model.prepare();
+            (false, None)
+        }
+    }
 }
 
 /// Runs a command and shows what came of it; true means leave.

@@ -273,11 +273,15 @@ pub fn pane(m: &Model, pane: dmadbg::ui::Pane, w: u16, h: u16) -> Buffer {
 
 /// A module of `sample-programs/` on rings, with bytes in its inputs.
 pub fn module(name: &str) -> Program {
+    let path = format!("{}/sample-programs/{name}", env!("CARGO_MANIFEST_DIR"));
+    module_of(name, &std::fs::read_to_string(path).unwrap())
+}
+
+/// A module by its text, lowered, with numbers in its inputs.
+pub fn module_of(name: &str, text: &str) -> Program {
     use dmadbg::engine::lower::{self, Stage};
     use dmadbg::engine::module_run::{self, Initial, Options};
-    let path = format!("{}/sample-programs/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    let loaded = dmadbg::load::bir::read_text(name, &text).unwrap();
+    let loaded = dmadbg::load::bir::read_text(name, text).unwrap();
     let lowered = lower::lower(&loaded.module, &lower::Options::default(), Stage::LowerDma);
     let mut initial = Initial::default();
     for (set, location) in loaded.module.locations() {

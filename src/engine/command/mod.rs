@@ -184,11 +184,13 @@ pub enum Info {
     Checks,
     /// Values that are shown at every stop.
     Display,
+    /// What the newest reload changed, and what waits since.
+    Reload,
 }
 
 impl Info {
     /// All subjects.
-    pub const ALL: [Info; 13] = [
+    pub const ALL: [Info; 14] = [
         Info::Rings,
         Info::Queue,
         Info::Regs,
@@ -202,6 +204,7 @@ impl Info {
         Info::Edits,
         Info::Checks,
         Info::Display,
+        Info::Reload,
     ];
 
     /// As it is written.
@@ -220,6 +223,7 @@ impl Info {
             Info::Edits => "edits",
             Info::Checks => "checks",
             Info::Display => "display",
+            Info::Reload => "reload",
         }
     }
 }
@@ -547,6 +551,8 @@ pub enum Command {
     Again,
     /// To the next task of a lesson.
     Proceed,
+    /// Load the files again.
+    Reload,
     /// What a lesson says, in full.
     Lesson,
     /// Help, on one command or all.

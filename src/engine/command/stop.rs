@@ -116,11 +116,14 @@ pub enum Catch {
     Bug,
     /// An engine queue or a sequencer that cannot go on.
     Stall,
+    /// The files were changed and the program is loaded anew.
+    Reload,
 }
 
 impl Catch {
     /// What may be caught, as it is written.
-    pub const WORDS: [&str; 7] = ["fault", "race", "doorbell", "marker", "timeout", "ret", "stall"];
+    pub const WORDS: [&str; 8] =
+        ["fault", "race", "doorbell", "marker", "timeout", "ret", "stall", "reload"];
 }
 
 impl fmt::Display for Catch {
@@ -137,6 +140,7 @@ impl fmt::Display for Catch {
             Catch::Ret(Some(code)) => write!(f, "ret {code}"),
             Catch::Bug => f.write_str("ret BUG"),
             Catch::Stall => f.write_str("stall"),
+            Catch::Reload => f.write_str("reload"),
         }
     }
 }

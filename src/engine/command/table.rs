@@ -126,6 +126,7 @@ const INFOS: &[&str] = &[
     "edits",
     "checks",
     "display",
+    "reload",
 ];
 const PASSES: &[&str] =
     &["loaded", "peel", "unroll", "split", "check", "lower_dma", "next", "prev", "diff", "set"];
@@ -137,7 +138,8 @@ const RINGS: &[&str] = &["tx", "rx"];
 const BREAK_OPTIONS: &[&str] = &["if", "once", "after"];
 const WATCH_OPTIONS: &[&str] = &["read", "write", "access", "change", "if", "once", "after"];
 const SWITCHES: &[&str] = &["once", "delete"];
-const CATCHES: &[&str] = &["fault", "race", "doorbell", "marker", "timeout", "ret", "stall"];
+const CATCHES: &[&str] =
+    &["fault", "race", "doorbell", "marker", "timeout", "ret", "stall", "reload"];
 
 const fn spec(
     (name, aliases): (&'static str, &'static [&'static str]),
@@ -268,11 +270,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("catch", &[]),
         Group::Stop,
         (
-            "fault [NAME]|race|doorbell [QUEUE]|marker|timeout|ret [N]|stall [if EXPR] [once] [after N]",
+            "fault [NAME]|race|doorbell [QUEUE]|marker|timeout|ret [N]|stall|reload [if EXPR] [once] [after N]",
             &[Arg::Words(CATCHES), Arg::Catch, Arg::Words(BREAK_OPTIONS)],
         ),
         "stop where something of a kind happens",
-        "`race`: at the second access of a pair that nothing orders under the session's reading of the barriers. `ret`: at a driver call that returns anything but 0, or exactly N (`ret BUG`: an assertion). `stall`: at a queue or sequencer that cannot go on. `catch fault PKT_LEN`, `catch doorbell q1`.",
+        "`race`: at the second access of a pair that nothing orders under the session's reading of the barriers. `ret`: at a driver call that returns anything but 0, or exactly N (`ret BUG`: an assertion). `stall`: at a queue or sequencer that cannot go on. `reload`: when the screen has loaded its files anew; a script never does. `catch fault PKT_LEN`, `catch doorbell q1`.",
     ),
     spec(
         ("commands", &[]),
@@ -537,6 +539,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("[COMMAND]", &[Arg::Command]),
         "list the commands, or explain one",
         "",
+    ),
+    spec(
+        ("reload", &[]),
+        Group::Session,
+        ("", &[]),
+        "load the files again, watched or not; only on the screen",
+        "The session stays where it is, and what was set stays at what it was set at. `info reload` tells what changed and what waits. With `--on-change` its command runs first.",
     ),
     spec(("quit", &["q", "exit"]), Group::Session, ("", &[]), "leave", ""),
 ];

@@ -95,7 +95,7 @@ fn carries_phase(desc: Desc, dir: Dir) -> bool {
 }
 
 /// The descriptor without its phase, which hangs on its place only.
-fn without_phase(desc: Desc, dir: Dir) -> Desc {
+pub(in crate::engine) fn without_phase(desc: Desc, dir: Dir) -> Desc {
     let mask = if carries_phase(desc, dir) { !(3 << 24) } else { !0 };
     Desc { len_ctrl: desc.len_ctrl & mask, ..desc }
 }

@@ -13,11 +13,13 @@ mod program;
 mod record;
 mod text;
 
+pub(in crate::engine) use descs::without_phase;
 pub use descs::{Ring, RingPair, Slots, rings};
 pub use memory::between;
 pub use module::{ModuleWords, modules};
 pub use outcome::{MemoryChange, Outcome, Ran};
-pub use program::{Sides, programs};
+pub(in crate::engine) use program::call_key;
+pub use program::{Sides, programs, programs_within};
 pub use text::{lines, summary};
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::engine::program::{
     Blob, Content, Fill, HostOp, Program, QueueDecl, QueueId, Region, RingType, ScriptOp,
 };
 use crate::engine::ring::digest::{hash_bytes, mix};
-use crate::limits::MAX_DIFF_WORK;
+use crate::limits::{MAX_DIFF_EVENTS, MAX_DIFF_WORK};
 use crate::udma::profile::WaitKind;
 use crate::udma::{DESC_BYTES, Dir, reg};
 use std::collections::BTreeMap;
@@ -28,10 +28,15 @@ pub enum Sides {
 /// Compares two programs and runs both. Programs that are equal are not run: a run is a function
 /// of its program.
 pub fn programs(a: &Program, b: &Program, sides: Sides, diff: &mut Diff) {
+    programs_within(a, b, sides, MAX_DIFF_EVENTS, diff);
+}
+
+/// As [`programs`], each side run for at most so many events.
+pub fn programs_within(a: &Program, b: &Program, sides: Sides, events: u64, diff: &mut Diff) {
     if a == b {
         return;
     }
-    let (x, y) = (record(a), record(b));
+    let (x, y) = (record(a, events), record(b, events));
     if sides == Sides::Whole {
         settings((a, b), diff);
         queues((a, b), diff);
@@ -361,6 +366,11 @@ fn call(p: &Program, s: &ScriptOp) -> Call {
     }
     let rest = r.fields.iter().map(|(n, v)| format!(" {n}={v}")).collect::<String>();
     Call { key, verb, line: format!("{verb}{rest}"), fields: r.fields }
+}
+
+/// A number by which an operation of a script is known: what it does and its note.
+pub(in crate::engine) fn call_key(p: &Program, s: &ScriptOp) -> u64 {
+    call(p, s).key
 }
 
 fn calls((a, b): (&Program, &Program), diff: &mut Diff) {

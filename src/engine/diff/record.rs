@@ -7,7 +7,7 @@ use crate::engine::ring::event::SlotTaken;
 use crate::engine::ring::machine::run;
 use crate::engine::ring::queue::ix;
 use crate::engine::ring::{Agent, Event, EventKind, Machine, Ret};
-use crate::limits::{MAX_DIFF_DESCS, MAX_DIFF_EVENTS};
+use crate::limits::MAX_DIFF_DESCS;
 use crate::udma::desc::iter_image;
 use crate::udma::{DESC_BYTES, Desc, Dir};
 use std::collections::{BTreeMap, HashMap};
@@ -75,8 +75,8 @@ struct Recorder<'p> {
     left: usize,
 }
 
-/// Runs a program to its end or to `limits::MAX_DIFF_EVENTS`.
-pub fn record(program: &Program) -> Record {
+/// Runs a program to its end, or for so many events.
+pub fn record(program: &Program, events: u64) -> Record {
     let mut r = Recorder {
         program,
         queues: BTreeMap::new(),
@@ -88,9 +88,9 @@ pub fn record(program: &Program) -> Record {
     let mut complete = true;
     let done = run(program, |m, e| {
         complete &= r.event(m, e).is_some();
-        e.n < MAX_DIFF_EVENTS
+        e.n < events
     });
-    let finished = done.machine.n < MAX_DIFF_EVENTS || done.machine.at_end(program);
+    let finished = done.machine.n < events || done.machine.at_end(program);
     Record {
         machine: done.machine,
         queues: r.queues,

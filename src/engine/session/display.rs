@@ -12,11 +12,13 @@ use crate::limits::MAX_DISPLAYS;
 #[derive(Debug, Clone)]
 pub(super) struct Shown {
     /// Its number.
-    number: u64,
+    pub number: u64,
     /// What.
-    expr: Expr,
+    pub expr: Expr,
     /// How.
     form: Option<Form>,
+    /// A slot of it held nothing when the program was loaded anew: it is meant by its number.
+    pub by_number: bool,
 }
 
 impl Shown {
@@ -81,7 +83,7 @@ impl Session {
             Err(e @ (EvalError::Name(..) | EvalError::Depth)) => return Err(e.into_diagnostic()),
             Ok(_) | Err(EvalError::DivideByZero(_) | EvalError::Unknown(_)) => {}
         }
-        let new = Shown { number: self.next_display, expr: expr.clone(), form };
+        let new = Shown { number: self.next_display, expr: expr.clone(), form, by_number: false };
         self.next_display += 1;
         let line = self.display_line(&new);
         self.displays.push(new);

@@ -21,21 +21,30 @@ use std::sync::Arc;
 
 /// One edit as it was made, and what it put away.
 #[derive(Debug, Clone)]
-struct Made {
-    edit: Edit,
+pub(super) struct Made {
+    pub edit: Edit,
     /// How many edits came before it.
-    before: usize,
+    pub before: usize,
     /// Edits of later events, which belonged to another future.
-    dropped: Vec<Edit>,
+    pub dropped: Vec<Edit>,
     /// Marks of later events.
-    marks: BTreeMap<String, u64>,
+    pub marks: BTreeMap<String, u64>,
 }
 
 /// Edits of the session that can be taken back or made again, the newest last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    done: VecDeque<Made>,
-    undone: Vec<Made>,
+    pub done: VecDeque<Made>,
+    pub undone: Vec<Made>,
+}
+
+impl History {
+    /// How many edits of a program its file brought: they come first, as far as no edit of the
+    /// session put them away.
+    pub fn own(&self, p: &Program) -> usize {
+        let first = self.done.iter().map(|m| m.before).min();
+        first.unwrap_or(p.edits.len()).min(p.edits.len())
+    }
 }
 
 /// What an edit put away that belonged to events behind it.
@@ -426,8 +435,7 @@ impl Session {
     pub(super) fn info_edits(&self) -> Vec<String> {
         let p = self.program();
         let mut lines: Vec<String> = Vec::new();
-        // What the file brought comes first, as far as no edit put it away.
-        let own = self.history.done.iter().map(|m| m.before).min().unwrap_or(p.edits.len());
+        let own = self.history.own(p);
         for (i, e) in p.edits.iter().enumerate() {
             let from = if i < own { ", from the file" } else { "" };
             lines.push(format!("{}: {}{from}", i + 1, self.edit_words(e)));

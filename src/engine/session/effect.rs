@@ -1,5 +1,6 @@
 //! What a command asks of the world outside, as data: the session touches no file.
 
+use crate::diag::Diagnostic;
 use crate::engine::command::{ExportForm, PictureForm, SaveFormat};
 use crate::engine::program::Program;
 use std::sync::Arc;
@@ -43,16 +44,26 @@ pub enum Effect {
         /// Over a file that is there.
         over: bool,
     },
+    /// Load the session's files again.
+    Reload,
 }
 
 impl Effect {
-    /// The file that is written.
+    /// The file that is written; empty where none is.
     pub fn file(&self) -> &str {
         match self {
             Effect::Save { file, .. }
             | Effect::Write { file, .. }
             | Effect::Screenshot { file, .. }
             | Effect::Export { file, .. } => file,
+            Effect::Reload => "",
         }
+    }
+
+    /// Why nobody but the screen can do it, where that is so.
+    pub fn only_on_the_screen(&self) -> Option<Diagnostic> {
+        let reload = matches!(self, Effect::Reload);
+        let help = "a script is run on the files as they are: `dmadbg watch FILE --script S`";
+        reload.then(|| Diagnostic::new("S042", "no files are loaded again here").help(help))
     }
 }

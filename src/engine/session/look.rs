@@ -236,6 +236,7 @@ impl Session {
             // Text that the caller makes.
             Info::Checks => id.map(|_| Vec::new()).ok_or_else(none)?,
             Info::Display => self.info_display(),
+            Info::Reload => self.info_reload(),
         }))
     }
 

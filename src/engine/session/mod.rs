@@ -20,6 +20,7 @@ mod moves;
 mod order;
 mod passes;
 mod range;
+mod reload;
 mod search;
 mod shares;
 mod span;
@@ -36,6 +37,7 @@ pub use lanes::{Cell, Column, Did, Lane, Lanes, Looked, Signs, View};
 pub use look::{describe_event, inst_words};
 pub use moves::Progress;
 pub use passes::{SeqAt, counts};
+pub use reload::{Carried, EventIs, Map, SlotIs};
 pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
 pub use shares::{Share, ShareOf};
 pub use span::{Bounds, Happened, Span, Touched};
@@ -122,11 +124,20 @@ pub struct Session {
     expected_races: BTreeSet<(u64, u64)>,
     /// Events that one command may pass.
     bound: u64,
+    /// The program as it was loaded: without edits, and lowered as its options say.
+    loaded: Arc<Program>,
+    /// Parameters of the lowering that the user set.
+    params: Option<super::lower::Options>,
+    /// What has no place since the program was loaded anew.
+    waiting: Vec<reload::Waiting>,
+    /// What was different then.
+    news: reload::News,
 }
 
 impl Session {
     /// A session at event 0. The first queue is selected.
     pub fn new(program: Arc<Program>) -> Session {
+        let loaded = program.clone();
         let timeline = Timeline::new(program);
         let machine = timeline.start().clone();
         Session {
@@ -151,6 +162,10 @@ impl Session {
             found: None,
             expected_races: BTreeSet::new(),
             bound: MAX_RUN_EVENTS,
+            loaded,
+            params: None,
+            waiting: Vec::new(),
+            news: reload::News::default(),
         }
     }
 
@@ -176,6 +191,9 @@ impl Session {
             readings: self.readings,
             found: self.found.take(),
             bound: self.bound,
+            loaded: self.loaded.clone(),
+            params: self.params.take(),
+            waiting: std::mem::take(&mut self.waiting),
             ..new
         };
         self.adopt_stops(stops);
@@ -184,6 +202,11 @@ impl Session {
     /// The program.
     pub fn program(&self) -> &Arc<Program> {
         self.timeline.program()
+    }
+
+    /// The program as it was loaded, without edits and under the parameters of its options.
+    pub fn loaded(&self) -> &Arc<Program> {
+        &self.loaded
     }
 
     /// The line of events.
@@ -376,6 +399,7 @@ impl Session {
             Command::Assert { expr, text } => self.assert(expr, text.as_deref()),
             Command::Expect(e) => self.expect(e),
             Command::Echo(text) => Ok(Outcome::say(text.clone())),
+            Command::Reload => Ok(Outcome { effect: Some(Effect::Reload), ..Outcome::default() }),
             Command::Quit => Ok(Outcome { quit: true, ..Outcome::default() }),
             // A lesson stands around the session, not in it.
             Command::Answer(_)

@@ -125,6 +125,7 @@ impl Session {
                     1 => "; the edit of the run that was is gone".to_owned(),
                     n => format!("; {n} edits of the run that was are gone"),
                 };
+                self.params = Some(params);
                 self.begin_anew(Arc::new(new));
                 let said = format!("{name} = {value}: lowered anew, at event 0{lost}");
                 // All stages up to the one that is shown were gone through again.

@@ -124,7 +124,8 @@ pub(super) fn catch(a: &mut Args<'_>) -> Result<Command, Fault> {
             }
         }
         5 => Catch::Ret(None),
-        _ => Catch::Stall,
+        6 => Catch::Stall,
+        _ => Catch::Reload,
     };
     let Options { cond, once, after, .. } = options(a, false, false)?;
     Ok(Command::Catch { what, cond, once, after: after.unwrap_or(0) })

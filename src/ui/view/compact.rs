@@ -1,6 +1,8 @@
 //! The small screen: both rings in one table, and the selected descriptor in a few lines.
 
-use super::rings::{self, address, digits, finish, flags, fold, head, hidden, length, phase};
+use super::rings::{
+    self, address, digits, finish, flags, fold, head, hidden, length, news_mark, phase,
+};
 use super::{human, inspector};
 use crate::diag::render::printable;
 use crate::udma::{Desc, Dir, View, Word, class, field};
@@ -78,7 +80,7 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
         let mut rx = Row::new();
         let rx_changed = model.slot_changed(Dir::Rx, slot);
         if let Some((desc, life)) = model.slot(Dir::Rx, slot) {
-            rx.push(if rx_changed { "*" } else { " " }, t.accent());
+            rx.push(news_mark(model, Dir::Rx, slot), t.accent());
             rx.push(life.glyph(t.ascii).to_string(), t.life(life));
             rx.push(rings::link(model, Dir::Rx, slot).to_string(), t.accent());
             rx.push(format!("{:<8}", life.name()), t.life(life));

@@ -34,6 +34,13 @@ pub fn header(model: &Model, width: u16) -> Row {
     let file = printable(&model.title.file);
     let file = if width_of(&file) <= room / 4 { file } else { short_name(&file) };
     left.push(format!("{}  ", clip_front(&file, room / 4)), t.strong());
+    if let Some((text, severity)) = model.files.sign() {
+        let text = printable(&text);
+        // Where there is little room it is not said in which file.
+        let short = text.split(" in ").next().unwrap_or_default();
+        let text = if width_of(&text) <= room / 4 { &text } else { short };
+        left.push(format!("{}  ", clip(text, room / 3)), t.severity(severity));
+    }
     if !p.edits.is_empty() {
         left.push("edited  ", t.accent());
     }

@@ -1,6 +1,7 @@
 //! One ring: a line per slot, equal slots folded.
 
 use super::{human, place};
+use crate::engine::diff::Change;
 use crate::engine::ring::Life;
 use crate::engine::session::SlotStop;
 use crate::udma::field::{self, Kind};
@@ -138,6 +139,16 @@ const MARKS: usize = 3;
 const LIFE: usize = 7;
 const OP: usize = 9;
 
+/// The mark of a slot that is new since the files changed, or changed since the last stop.
+pub fn news_mark(model: &Model, dir: Dir, slot: u64) -> &'static str {
+    match (model.slot_news(dir, slot), model.slot_changed(dir, slot)) {
+        (Some(Change::Added), _) => "+",
+        (Some(_), _) => "~",
+        (None, true) => "*",
+        (None, false) => " ",
+    }
+}
+
 /// Marks, glyph, number, change and breakpoint of a slot.
 pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
     let t = model.theme;
@@ -154,7 +165,7 @@ pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
     let life = model.slot(dir, slot).map_or(Life::NeverWritten, |s| s.1);
     row.push(life.glyph(t.ascii).to_string(), t.life(life));
     row.push(format!("{slot:>digits$}"), t.text());
-    row.push(if model.slot_changed(dir, slot) { "*" } else { " " }, t.accent());
+    row.push(news_mark(model, dir, slot), t.accent());
     match model.stop_at(dir, slot) {
         Some(SlotStop { watches, enabled, .. }) => {
             let mark = match (watches, enabled) {

@@ -5,6 +5,7 @@ use crate::bir::Pos;
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::engine::command::Pass;
+use crate::engine::diff;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
 use crate::load::bir::listing::{Change, Listing};
@@ -139,7 +140,11 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
         None => row.push(l.change.mark().to_string(), change),
     }
     let linked = model.inst_linked(l.pos);
-    row.push(if linked { t.linked() } else { ' ' }.to_string(), t.accent());
+    let link = if linked { t.linked() } else { ' ' }.to_string();
+    // What the files say otherwise than before.
+    let news = l.pos.and_then(|p| model.session.inst_news(p));
+    let news = news.map(|c| if c == diff::Change::Added { "+" } else { "~" });
+    row.push(news.map_or(link, str::to_owned), t.accent());
     let mut who: Vec<_> = model.source.standing.iter().filter(|s| s.line == n).collect();
     who.sort_by_key(|s| !s.acts);
     let text = match who.first() {

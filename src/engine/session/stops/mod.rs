@@ -16,7 +16,9 @@ use super::search::{Ended, Pace, Question, Search, Watch as Watching};
 use super::{EvalError, Outcome, Prior, Session, eval};
 use crate::bir::Pos;
 use crate::diag::Diagnostic;
-use crate::engine::command::{Block, BlockLine, Catch, Command, Loc, Numbers, Switch, Watch};
+use crate::engine::command::{
+    Block, BlockLine, Catch, Command, Loc, Numbers, Switch, Watch, Watched,
+};
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, Machine};
@@ -91,11 +93,16 @@ pub struct Stop {
     pub hits: u64,
     /// Commands that are executed at its hit.
     pub block: Option<Block>,
+    /// What is to be said of its place since the program was loaded anew: that it waits for one,
+    /// and why.
+    pub note: Option<String>,
+    /// It is at a slot that held nothing when the program was loaded anew: by its number.
+    pub by_number: bool,
     /// What the kind means in this program.
     target: Target,
     /// Hits up to this event are passed over.
     skip_to: u64,
-    /// Of a stage's breakpoint: hits that were passed over.
+    /// Of a stage's breakpoint and of a reload's: hits that were passed over.
     passed: u64,
 }
 
@@ -135,6 +142,22 @@ impl Stop {
     /// `breakpoint 3`.
     pub fn title(&self) -> String {
         format!("{} {}", self.kind.name(), self.number)
+    }
+
+    /// The bytes of a watchpoint whose address was worked out when it was set.
+    pub(super) fn bytes(&self) -> Option<Area> {
+        let worked_out = match &self.kind {
+            StopKind::Watch(Watch { what: Watched::Expr(e), .. }) => match e {
+                Expr::Name(_) | Expr::Queue { .. } | Expr::Num(_) => false,
+                Expr::Slot { path, .. } => !path.is_empty(),
+                _ => true,
+            },
+            _ => false,
+        };
+        match self.target {
+            Target::Watch { area, .. } if worked_out => Some(area),
+            _ => None,
+        }
     }
 
     /// The events that it may match.
@@ -363,6 +386,8 @@ impl Session {
             enabled: true,
             hits: 0,
             block: None,
+            note: None,
+            by_number: false,
             target,
             skip_to: 0,
             passed: 0,
@@ -382,7 +407,7 @@ impl Session {
     /// the end where there are fewer. Nothing where the user breaks it off.
     fn nth_hit(&mut self, stop: &Stop, watching: Watching<'_>) -> Result<Option<u64>, Diagnostic> {
         let mut left = stop.after;
-        if matches!(stop.target, Target::Pass(_)) {
+        if matches!(stop.target, Target::Pass(_) | Target::Reload) {
             return Ok(Some(0));
         }
         let mut m = self.timeline.start().clone();
@@ -420,10 +445,46 @@ impl Session {
     pub(super) fn adopt_stops(&mut self, stops: Vec<Stop>) {
         for mut stop in stops {
             stop.target = self.target(&stop.kind).unwrap_or(Target::Gone);
+            stop.note = None;
             let go_on = &mut |_| std::ops::ControlFlow::Continue(());
             stop.skip_to = self.nth_hit(&stop, go_on).ok().flatten().unwrap_or(0);
             self.stops.push(stop);
         }
+    }
+
+    /// Why something that stops are set at is not in this program; nothing where it is.
+    pub(super) fn has_no_place(&self, kind: &StopKind, cond: Option<&Expr>) -> Option<String> {
+        if let Err(d) = self.target(kind) {
+            return Some(d.message);
+        }
+        match eval(self, &self.machine, cond?) {
+            Err(e) if !e.is_for_now() => {
+                Some(format!("its condition: {}", e.into_diagnostic().message))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes up a stop of a session whose program was another; of one that watches bytes whose
+    /// address was worked out, these bytes. Where it has no place it waits.
+    pub(super) fn take_up(&mut self, mut stop: Stop, area: Option<Area>, watching: Watching<'_>) {
+        stop.skip_to = 0;
+        stop.target = match self.target(&stop.kind) {
+            Ok(Target::Watch { area: own, on }) => Target::Watch { area: area.unwrap_or(own), on },
+            Ok(target) => target,
+            Err(d) => {
+                stop.note.get_or_insert_with(|| format!("pending: {}", d.message));
+                Target::Gone
+            }
+        };
+        if stop.note.as_ref().is_some_and(|n| n.starts_with("pending")) {
+            stop.target = Target::Gone;
+        }
+        if stop.target != Target::Gone {
+            stop.skip_to = self.nth_hit(&stop, watching).ok().flatten().unwrap_or(0);
+        }
+        let at = self.stops.partition_point(|s| s.number < stop.number);
+        self.stops.insert(at, stop);
     }
 
     fn index_of(&self, number: u64) -> Option<usize> {
@@ -576,7 +637,8 @@ impl Session {
         let mut out = vec![format!("{:<4} {:<10} {:<3} {:>5}  what", "num", "kind", "on", "hits")];
         for s in &self.stops {
             let on = if s.enabled { "yes" } else { "no" };
-            let place = s.target.place(self).map(|p| format!(" ({p})")).unwrap_or_default();
+            let place = s.note.clone().or_else(|| s.target.place(self));
+            let place = place.map(|p| format!(" ({p})")).unwrap_or_default();
             out.push(format!(
                 "{:<4} {:<10} {on:<3} {:>5}  {}{place}",
                 s.number,
@@ -587,6 +649,30 @@ impl Session {
             out.extend(s.block.iter().flat_map(attached::lines).map(|l| format!("       {l}")));
         }
         out
+    }
+
+    /// The catchpoints of reloads, at one: what is said of those that are hit, and their
+    /// commands. A hit that is passed over is counted.
+    pub fn reload_caught(&mut self) -> Option<Outcome> {
+        let mut hit = Vec::new();
+        for i in 0..self.stops.len() {
+            let stop = &self.stops[i];
+            let here = stop.enabled && stop.target == Target::Reload;
+            if !here || !self.holds(stop, &self.machine).unwrap_or(false) {
+                continue;
+            }
+            let stop = &mut self.stops[i];
+            if stop.passed < stop.after {
+                stop.passed += 1;
+            } else {
+                hit.push(stop.number);
+            }
+        }
+        if hit.is_empty() {
+            return None;
+        }
+        let why = self.halt_at(&hit);
+        Some(self.after_move(why, Vec::new()))
     }
 
     /// The breakpoints of stages that are passed on the way to a stage: where the way ends, and

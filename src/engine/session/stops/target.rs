@@ -64,6 +64,8 @@ pub(super) enum Target {
     Ret(Option<Ret>),
     /// A queue or a sequencer cannot go on.
     Stall,
+    /// The program is loaded anew; no event of a run.
+    Reload,
     /// Something that this program does not have.
     Gone,
 }
@@ -145,7 +147,7 @@ impl Target {
             Target::Queue(_) | Target::Insts(_) | Target::Semaphore(..) | Target::Race => {
                 Interest::Every
             }
-            Target::Pass(_) | Target::Gone => Interest::Never,
+            Target::Pass(_) | Target::Reload | Target::Gone => Interest::Never,
         }
     }
 
@@ -182,7 +184,7 @@ impl Target {
             Target::Stall => {
                 matches!(e.kind, EventKind::Stall { .. } | EventKind::Blocked { .. })
             }
-            Target::Pass(_) | Target::Gone => false,
+            Target::Pass(_) | Target::Reload | Target::Gone => false,
         }
     }
 
@@ -199,6 +201,7 @@ impl Target {
             Target::Watch { area, .. } => Some(bytes_words(s, area)),
             Target::Bytes(area) if area.bytes() > 1 => Some(bytes_words(s, area)),
             Target::Insts(insts) => insts.words(s),
+            Target::Reload => Some("on the screen, whenever its files changed".to_owned()),
             Target::Gone => Some("this program has no such thing".to_owned()),
             _ => None,
         }
@@ -305,6 +308,7 @@ impl Session {
                 Catch::Ret(code) => Target::Ret(code.map(Ret::Code)),
                 Catch::Bug => Target::Ret(Some(Ret::Bug)),
                 Catch::Stall => Target::Stall,
+                Catch::Reload => Target::Reload,
             }),
         }
     }

@@ -251,6 +251,7 @@ pub fn stop() -> impl Strategy<Value = Command> {
         Catch::Ret(Some(0)),
         Catch::Bug,
         Catch::Stall,
+        Catch::Reload,
         Catch::Race,
     ];
     let kind = prop_oneof![
