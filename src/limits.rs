@@ -60,6 +60,10 @@ pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 40;
 /// Bytes of a FIFO, of standard input or of another stream that cannot be mapped.
 pub const MAX_STREAM_BYTES: u64 = 1 << 30;
+/// Seconds that the opening of a FIFO waits for somebody to write to it.
+pub const FIFO_WAIT_SECONDS: u64 = 10;
+/// Files that are mapped at a time; what is beyond is read.
+pub const MAX_MAPPINGS: usize = 1 << 14;
 /// Ring images in one dump directory.
 pub const MAX_DIR_RINGS: usize = 4096;
 /// Diagnostics with the same code that are shown one by one; the rest is counted.

@@ -44,6 +44,7 @@ pub use out::{Failure, Status};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
+use crate::load::mapped;
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{self, Opening, Options, Recorder, ScreenError, Title};
@@ -79,6 +80,16 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
         Some(command) => dispatch(command, stdin, &mut out).map_err(sample::hinted),
         None => open_screen(&cli.open, &mut out)
             .map_err(|e| shell::not_a_verb(&cli.open.files, sample::hinted(e))),
+    };
+    // What a file that changed was read as may be anything.
+    let ended = match (ended, mapped::all_disturbed()) {
+        (ended, none) if none.is_empty() => ended,
+        (Ok(_), all) => Err(Failure::Report(all.into())),
+        (Err(Failure::Report(mut r)), all) => {
+            r.extend(Report::from(all));
+            Err(Failure::Report(r))
+        }
+        (Err(e), _) => Err(e),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),
@@ -213,7 +224,10 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         When::Never => options.theme = options.theme.coloured(false),
     }
     options.kept = state::load(args.no_init);
-    match ui::run(session, title, options, opening, state::keep) {
+    let shown = ui::run(session, title, options, opening, state::keep);
+    // The screen has told it.
+    mapped::all_disturbed();
+    match shown {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),

@@ -19,6 +19,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
+use crate::load::mapped;
 use crate::load::save::carry_out;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
@@ -235,6 +236,12 @@ impl Shell {
                 next = self.pending.pop_front().or_else(|| self.receiver.try_recv().ok());
             }
             self.draw(model)?;
+            // Drawing may have read bytes that are no longer there.
+            let disturbed = mapped::disturbed();
+            if !disturbed.is_empty() {
+                disturbed.into_iter().for_each(|d| model.refuse(d));
+                self.draw(model)?;
+            }
         }
     }
 
