@@ -31,7 +31,7 @@ use crossterm::terminal::{
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
@@ -175,7 +175,8 @@ const INPUT: &str = "input";
 
 /// Starts the threads that listen to the terminal and to signals.
 fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+    // The terminal's own reader loses a change of size that comes together with a key.
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT, SIGWINCH])?;
     let handle = signals.handle();
     let to = sender.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
@@ -256,6 +257,10 @@ impl Shell {
             Incoming::Signal(SIGCONT) => {
                 self.terminal = blank()?;
                 return Ok(true);
+            }
+            Incoming::Signal(SIGWINCH) => {
+                let size = self.terminal.size()?;
+                Message::Resize(size.width, size.height)
             }
             Incoming::Signal(signal) => {
                 self.signal = Some(signal);
