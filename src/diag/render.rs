@@ -5,13 +5,40 @@ use super::{Diagnostic, Place, Severity};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// Escapes control characters (all of C0, DEL, C1) so that text is safe on a terminal.
+/// Whether a character does something to a terminal, or to the reader, in place of being seen:
+/// control characters (all of C0, DEL, C1), what turns the direction of text, what has no width
+/// and joins or parts others, line and paragraph separators, tags, and what is no character.
+pub fn is_unsafe(c: char) -> bool {
+    match u32::from(c) {
+        0x20..=0x7e => false,
+        0..=0x1f | 0x7f..=0x9f => true,
+        0xad
+        | 0x61c
+        | 0x180e
+        | 0x200b..=0x200f
+        | 0x2028..=0x202e
+        | 0x2060..=0x206f
+        | 0xfeff
+        | 0xfff9..=0xfffb
+        | 0xfdd0..=0xfdef
+        | 0xe0000..=0xe007f => true,
+        n => n & 0xfffe == 0xfffe,
+    }
+}
+
+/// Whether lines of text can be shown as they are.
+pub fn is_safe(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '\n' | '\t') || !is_unsafe(c))
+}
+
+/// Escapes what is not seen ([`is_unsafe`]) so that text is safe on a terminal; a tab becomes a
+/// blank.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '\t' {
             out.push(' ');
-        } else if c.is_control() {
+        } else if is_unsafe(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
