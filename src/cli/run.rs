@@ -194,6 +194,7 @@ fn write_memory(
         }
     }
     let text = serde_json::Value::Object(file).to_string() + "\n";
+    let text = crate::diag::render::json_safe(&text);
     super::convert::emit(text.as_bytes(), Some(path), out)
 }
 
