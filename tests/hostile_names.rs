@@ -296,6 +296,106 @@ fn what_goes_to_a_terminal_is_escaped_or_refused() {
     }
 }
 
+/// Files from a stranger that ask for more than to be read: a test, a lesson, a program, a
+/// module, whose scripts and options would write, and start, what they name.
+#[test]
+fn files_of_strangers_write_nothing_and_start_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, home) = (dir.path().join("theirs"), dir.path().join("mine"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    let mine = home.display().to_string();
+    let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    put("p.dma", &std::fs::read_to_string("sample-programs/copy-4k.dma").unwrap());
+    let wishes = [
+        format!("save {mine}/a.dma"),
+        format!("save! {mine}/precious"),
+        format!("export events {mine}/b"),
+        format!("export events {mine}/precious"),
+        format!("screenshot {mine}/c.svg"),
+        format!("source {mine}/d"),
+        "!touch e".to_owned(),
+        "shell touch e".to_owned(),
+        "pipe info rings | tee e".to_owned(),
+    ];
+    for (n, wish) in wishes.iter().enumerate() {
+        put(&format!("t{n}.dbg"), &format!("dbg 1\n# program: p.dma\n# test: run\nstep\n{wish}\n"));
+        put(
+            &format!("l{n}.toml"),
+            &format!(
+                "lesson = 1\ntitle = \"t\"\nsummary = \"s\"\nfile = \"p.dma\"\nintro = \"i\"\n\
+                 [[task]]\ntext = \"w\"\nbefore = ['{wish}']\nanswer = \"0\"\nsolution = ['{wish}']\n"
+            ),
+        );
+    }
+    let options = [
+        format!("run --memory-out {mine}/f"),
+        format!("run -o {mine}/f"),
+        format!("run --record {mine}/f"),
+        format!("run -e 'save {mine}/f.dma'"),
+        format!("lower --emit image -o {mine}/f"),
+        format!("export -o {mine}/f"),
+        format!("asm -o {mine}/f"),
+        format!("shrink --property {mine}/program"),
+        format!("test --junit {mine}/f"),
+        "fmt --write".to_owned(),
+    ];
+    let module = std::fs::read_to_string("sample-programs/copy.bir").unwrap();
+    for (n, option) in options.iter().enumerate() {
+        put(&format!("o{n}.bir"), &format!("; test: {option}\n{module}"));
+        put(&format!("o{n}.dbg"), &format!("dbg 1\n# program: p.dma\n# test: {option}\nstep\n"));
+    }
+    // What a file of the folder in which one stands could say.
+    put("init.dbg", &format!("save! {mine}/precious\n"));
+    put("config.toml", &format!("[keys]\ns = \"save! {mine}/precious\"\n"));
+    put("dmadbg.toml", &format!("[keys]\ns = \"save! {mine}/precious\"\n"));
+    std::fs::write(home.join("precious"), "precious").unwrap();
+    let program = home.join("program");
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {mine}/started\n")).unwrap();
+    let chmod = std::process::Command::new("chmod").arg("755").arg(&program).status();
+    assert!(chmod.unwrap().success());
+    let state = |folder: &Path| -> Vec<(PathBuf, Vec<u8>)> {
+        let mut all: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .filter(|p| p.is_file())
+            .map(|p| (p.clone(), std::fs::read(p).unwrap()))
+            .collect();
+        all.sort();
+        all
+    };
+    let before = (state(&folder), state(&home));
+    let keeps = tempfile::tempdir().unwrap();
+    let run = |args: &[&OsStr]| {
+        let mut c = dmadbg(keeps.path());
+        let out = ended(c.current_dir(&folder).args(args));
+        orderly(&out, &[0, 1, 2]);
+        assert!((state(&folder), state(&home)) == before, "{args:?}: {}", told(&out));
+        out
+    };
+    let arg = OsStr::new;
+    let out = run(&[arg("test"), arg(".")]);
+    let said = told(&out);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    let refused = said.matches("ERROR").count() + said.matches("FAILED").count();
+    assert!(refused >= wishes.len() - 1 + options.len(), "{refused}: {said}");
+    for (path, _) in state(&folder) {
+        for verb in ["info", "check", "run", "decode", "disasm", "export", "fmt", "shrink", "test"]
+        {
+            run(&[arg(verb), path.as_os_str()]);
+        }
+        for more in [&["--solve"][..], &[]] {
+            let mut args = vec![arg("learn"), arg("--check"), path.as_os_str()];
+            args.extend(more.iter().map(OsStr::new));
+            let out = run(&args);
+            if path.extension().is_some_and(|e| e == "toml") {
+                assert_eq!(out.status.code(), Some(2), "{args:?}: {}", told(&out));
+            }
+        }
+        run(&[arg("render"), path.as_os_str(), arg("--keys"), arg("sss:info memory<Enter>")]);
+    }
+}
+
 /// On the screen nothing but what the screen itself says to the terminal.
 #[test]
 fn the_screen_escapes_what_it_shows_of_files() {

@@ -81,10 +81,20 @@ pub struct Terminal {
 impl Terminal {
     /// Starts the program with these arguments; an empty value takes a variable away.
     pub fn start(size: (u16, u16), env: &[(&str, &str)], args: &[&std::ffi::OsStr]) -> Terminal {
+        Terminal::of(BIN, size, env, args)
+    }
+
+    /// The same with another program.
+    pub fn of(
+        program: &str,
+        size: (u16, u16),
+        env: &[(&str, &str)],
+        args: &[&std::ffi::OsStr],
+    ) -> Terminal {
         let (cols, rows) = size;
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(BIN);
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(env!("CARGO_MANIFEST_DIR"));
         command.env("LC_ALL", "C.UTF-8");
