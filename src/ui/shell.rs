@@ -259,6 +259,9 @@ impl Shell {
                 return Ok(true);
             }
             Incoming::Signal(SIGWINCH) => {
+                // A window that was small for a moment has lost what was there, whatever size it
+                // has by now.
+                self.terminal = blank()?;
                 let size = self.terminal.size()?;
                 Message::Resize(size.width, size.height)
             }
