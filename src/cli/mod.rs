@@ -211,10 +211,11 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     title.policy = scripts.policy.over(&title.policy);
     let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
-    let (init, given) = lines.split_at(scripts.init.min(lines.len()));
+    let mut lines = lines.iter();
+    let init = lines.by_ref().take(scripts.init);
     opening.refused = run_first(&mut session, &title.file, init, None)?;
     if opening.refused.is_none() {
-        opening.refused = run_first(&mut session, &title.file, given, opening.record.as_mut())?;
+        opening.refused = run_first(&mut session, &title.file, lines, opening.record.as_mut())?;
     }
     title.notes.extend(opening.refused.clone());
     let mut options = Options::new(config);
@@ -238,11 +239,11 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 fn run_first(
     session: &mut Session,
     file: &str,
-    lines: &[Line],
+    lines: impl Iterator<Item = Line>,
     mut record: Option<&mut Recorder>,
 ) -> Result<Option<Diagnostic>, Failure> {
     for line in lines {
-        let one = std::slice::from_ref(line);
+        let one = [line.clone()];
         if let End::Failed(d) | End::Wrong(d) =
             runner::run(&mut WithTexts { session, file, writes: true }, one, &mut |_| {})
         {

@@ -26,7 +26,7 @@ pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let (session, mut title) = super::browse(&args.files, &args.rings, &args.module)?;
     title.policy = scripts.policy.over(&title.policy);
     let mut screen = Screen(Model::new(session, title, theme, args.size));
-    let end = runner::run(&mut screen, &lines, &mut |_| {});
+    let end = runner::run(&mut screen, lines.iter(), &mut |_| {});
     let mut model = screen.0;
     for key in args.keys.iter().flat_map(|k| &k.0) {
         update_all(&mut model, Message::Key(*key));

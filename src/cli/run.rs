@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line, Reply, Target};
+use crate::script::runner::{self, End, Line, Lines, Reply, Target};
 use serde_json::json;
 
 /// Events that are read from the session at a time.
@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 /// [`Failure`] where the input cannot be understood.
 pub fn run_lines(
     args: &RunArgs,
-    lines: &[Line],
+    lines: &Lines,
     policy: &Policy,
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
@@ -90,7 +90,7 @@ pub fn run_lines(
     let mut broken = Ok(());
     let mut target =
         Bounded { session: &mut session, file: &loaded.name, left: args.rings.max_events };
-    let end = runner::run(&mut target, lines, &mut |line| {
+    let end = runner::run(&mut target, lines.iter(), &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
