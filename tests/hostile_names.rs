@@ -243,6 +243,11 @@ fn every_verb_escapes_what_it_tells_of_files() {
     calls.push(args(&[&"config", &evil]));
     calls.push(args(&[&"completions", &evil]));
     calls.push(args(&[&"man", &evil]));
+    calls.push(args(&[&"man", &"-o", &missing.join("x")]));
+    calls.push(args(&[&"sample", &"show", &evil]));
+    calls.push(args(&[&"sample", &"open", &evil]));
+    calls.push(args(&[&"sample", &"copy", &evil, &"-o", &missing]));
+    calls.push(args(&[&"grammars", &"-o", dma]));
     calls.push(args(&[dma]));
     let cli = dmadbg::cli::Cli::command();
     let known: BTreeSet<&str> = cli.get_subcommands().map(|c| c.get_name()).collect();
@@ -407,8 +412,7 @@ fn the_screen_escapes_what_it_shows_of_files() {
         t.keys(":print \"\u{202e}\u{9b}2J\"\r\x1b\x1b");
         t.resize(100, 30);
         t.wait_for("event");
-        t.keys("q");
-        assert!(t.end().success(), "{}", t.screen());
+        assert!(t.leave().success(), "{}", t.screen());
         let raw = t.raw();
         let text = String::from_utf8_lossy(&raw);
         for c in EVIL.chars().filter(|c| !"\u{1b}[]0;own31mb2J\r\n\u{8}FORGED".contains(*c)) {

@@ -180,6 +180,5 @@ fn random_use_for_long_needs_no_more_memory() {
         most >> 10
     );
     assert!(last <= first + GROWTH, "{first} bytes at first, {last} at the end");
-    command(&mut t, "quit");
-    assert!(t.end().success(), "{}", t.screen());
+    assert!(t.leave().success(), "{}", t.screen());
 }

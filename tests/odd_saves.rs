@@ -113,6 +113,28 @@ fn a_limit_to_the_size_of_files_leaves_the_old_one() {
     }
 }
 
+/// What writes several files into a folder.
+#[test]
+fn a_folder_gets_whole_files_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    for call in [
+        &["man", "-o", "{}"][..],
+        &["sample", "copy", "copy-4k.dma", "-o", "{}"],
+        &["grammars", "-o", "{}"],
+        &["gen", "--count", "3", "-o", "{}"],
+    ] {
+        let folder = dir.path().join("w");
+        fs::create_dir(&folder).unwrap();
+        let out = sh("trap '' XFSZ; ulimit -f 0; exec \"$@\"", &args(call, &folder), dir.path());
+        refused(&format!("{call:?}"), &out, &BTreeMap::new(), &folder);
+        let out = ended(dmadbg(dir.path()).args(args(call, &folder)));
+        assert_eq!(out.status.code(), Some(0), "{call:?}: {}", told(&out));
+        let files = listing(&folder);
+        assert!(!files.is_empty() && files.keys().all(|n| !n.starts_with('.')), "{call:?}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
 /// Whether file systems can be mounted here, by whoever runs this.
 fn can_mount() -> bool {
     let tried = Command::new("unshare")

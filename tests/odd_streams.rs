@@ -57,6 +57,11 @@ const CASES: &[Case] = &[
     case(&["export", DMA, "--as", "perfetto"], 0),
     case(&["completions", "bash"], 0),
     case(&["man"], 0),
+    case(&["sample", "list"], 0),
+    case(&["sample", "show", "copy-4k.dma"], 0),
+    case(&["sample", "copy", "copy-4k.dma", "-o", "/dev/null/x"], 2),
+    case(&["sample", "open", "copy-4k.dma"], 2),
+    case(&["grammars", "-o", "/dev/null/x"], 2),
     case(&["--help"], 0),
     case(&["--version"], 0),
     case(&["run", "--help"], 0),
@@ -265,8 +270,7 @@ fn the_screen_of_any_size_and_surroundings_is_shown_and_left() {
         t.resize(120, 40);
         t.wait_for("event ");
         t.resize(size.0, size.1);
-        t.keys("q");
-        assert!(t.end().success(), "{size:?}: {}", t.screen());
+        assert!(t.leave().success(), "{size:?}: {}", t.screen());
     }
     let surroundings: [&[(&str, &str)]; 9] = [
         &[("TERM", "dumb")],

@@ -239,7 +239,7 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 fn run_first(
     session: &mut Session,
     file: &str,
-    lines: impl Iterator<Item = Line>,
+    lines: impl IntoIterator<Item = Line>,
     mut record: Option<&mut Recorder>,
 ) -> Result<Option<Diagnostic>, Failure> {
     for line in lines {

@@ -162,6 +162,28 @@ impl Terminal {
         self.wait(text, || self.screen().contains(text));
     }
 
+    /// Leaves from wherever it is, and how it ended. An escape that is read together with the
+    /// next key is that key with Alt, so it is tried again.
+    pub fn leave(&mut self) -> portable_pty::ExitStatus {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            for keys in ["\x1b", ":quit\r"] {
+                // It may have ended meanwhile.
+                let _ = self.writer.write_all(keys.as_bytes());
+                let _ = self.writer.flush();
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            let asked = Instant::now();
+            while asked.elapsed() < Duration::from_secs(3) {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        panic!("it does not end:\n{}", self.screen());
+    }
+
     /// How it ended.
     pub fn end(&mut self) -> portable_pty::ExitStatus {
         let begun = Instant::now();
