@@ -235,7 +235,7 @@ mod tests {
         let said = value.to_string();
         let safe = json_safe(&said);
         assert!(is_safe(&safe) && safe.contains("\\udb40\\udc41"), "{safe}");
-        assert_eq!(serde_json::from_str::<Value>(&safe).unwrap(), value);
+        assert_eq!(serde_json::from_str::<Value>(&safe).ok(), Some(value));
         assert!(matches!(json_safe("{\"é\": 1}\n"), Cow::Borrowed(_)));
     }
 

@@ -306,7 +306,7 @@ fn read_lines(
     report: &mut Report,
     each: &mut dyn FnMut(Line, std::ops::Range<usize>),
 ) {
-    let mut open: Option<(Open, usize)> = None;
+    let mut open: Option<(Box<Open>, usize)> = None;
     let mut start = 0;
     for (number, whole) in (first..).zip(text.split_inclusive('\n')) {
         let at = start;
@@ -321,23 +321,28 @@ fn read_lines(
             None => match one_line(file, number, line, head, report) {
                 Some((line, None)) => each(line, at..start),
                 Some((line, Some(stop))) => {
-                    open = Some((Open { line, stop, block: Block::default() }, at));
+                    open = Some((Box::new(Open { line, stop, block: Block::default() }), at));
                 }
                 None => {}
             },
         }
     }
-    if let Some((Open { line, .. }, _)) = open {
+    if let Some((begun, _)) = open {
         let text = "the commands that begin here are not closed: `end` is missing";
-        report.push(Diagnostic::new("S003", text).at(line.place()));
+        report.push(Diagnostic::new("S003", text).at(begun.line.place()));
     }
 }
 
 /// Reads a line of the commands of a stop; `end` gives the line that they make.
-fn block_line(mut open: Open, number: u64, line: &str, report: &mut Report) -> Result<Line, Open> {
+fn block_line(
+    mut open: Box<Open>,
+    number: u64,
+    line: &str,
+    report: &mut Report,
+) -> Result<Line, Box<Open>> {
     let text = skip(without_comment(line));
     if text.trim_ascii_end() == END {
-        let Open { mut line, stop, block } = open;
+        let Open { mut line, stop, block } = *open;
         line.command = Command::Commands { stop, what: Attached::Set(block) };
         return Ok(line);
     }
