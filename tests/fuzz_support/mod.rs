@@ -162,7 +162,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 let all = pairs(16);
                 all.chunks(16).skip(parity).step_by(2).flatten().copied().collect::<Vec<u8>>()
             };
-            let all = vec![pairs(16), half(0), half(1), vec![0; 512], pairs(33)];
+            let all = [pairs(16), half(0), half(1), vec![0; 512], pairs(33)];
             (0..64u8)
                 .map(|n| [vec![n * 4 + n % 4], all[usize::from(n) % 5].clone()].concat())
                 .collect()
