@@ -38,8 +38,9 @@ pub const MAX_NAME_BYTES: usize = 255;
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 /// Bytes of text input (assembly, script, hex) that are read whole.
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
-/// Bytes that the data of one text (assembly runs and repeats, squeezed hex lines) may unfold to.
-pub const MAX_EXPANDED_BYTES: u64 = 1 << 30;
+/// Bytes that the data of one text (assembly runs and repeats, squeezed hex lines) may unfold to:
+/// both rings of a queue at their largest.
+pub const MAX_EXPANDED_BYTES: u64 = 1 << 29;
 /// Bytes at the front of an input by which its kind is told.
 pub const DETECT_BYTES: usize = 64 << 10;
 /// Files up to this size are read at once; larger ones are mapped.
@@ -60,6 +61,10 @@ pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 40;
 /// Bytes of a FIFO, of standard input or of another stream that cannot be mapped.
 pub const MAX_STREAM_BYTES: u64 = 1 << 30;
+/// Seconds that the opening of a FIFO waits for somebody to write to it.
+pub const FIFO_WAIT_SECONDS: u64 = 10;
+/// Files that are mapped at a time; what is beyond is read.
+pub const MAX_MAPPINGS: usize = 1 << 14;
 /// Ring images in one dump directory.
 pub const MAX_DIR_RINGS: usize = 4096;
 /// Diagnostics with the same code that are shown one by one; the rest is counted.
@@ -73,7 +78,7 @@ pub const MAX_RUN_EVENTS: u64 = 1 << 33;
 /// Nesting of an expression.
 pub const MAX_EXPR_DEPTH: usize = 128;
 /// Commands of a script with all that it sources, each as often as it is sourced.
-pub const MAX_SCRIPT_COMMANDS: usize = 1 << 20;
+pub const MAX_SCRIPT_COMMANDS: usize = 1 << 24;
 /// Nesting of `source` in scripts.
 pub const MAX_SOURCE_DEPTH: usize = 32;
 /// Bytes of a module as a file; spans in it are 32-bit.

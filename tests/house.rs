@@ -122,9 +122,70 @@ fn the_core_touches_no_terminal_file_clock_or_thread() {
 
 #[test]
 fn unsafe_code_is_only_where_files_are_mapped() {
+    // The compiler refuses `unsafe` where nothing allows it; here is who may allow it.
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    assert!(fs::read_to_string(manifest).unwrap().contains("\nunsafe_code = \"deny\"\n"));
+    let mut allowed = 0;
     for (path, _, code) in files() {
-        let allowed = path.ends_with("load/source.rs");
-        let uses = code.contains("unsafe {") || code.contains("unsafe fn");
-        assert!(allowed || !uses, "{}", path.display());
+        let flat: String = code.split_whitespace().collect();
+        let uses = flat.contains("unsafe{") || flat.contains("unsafe_code");
+        let others = ["unsafefn", "unsafeimpl", "unsafetrait", "unsafeextern"];
+        assert!(!others.iter().any(|w| flat.contains(w)), "{}", path.display());
+        if path.ends_with("load/mapped.rs") {
+            allowed += usize::from(uses);
+        } else {
+            assert!(!uses, "{}", path.display());
+        }
     }
+    assert_eq!(allowed, 1, "does the test still look right?");
+}
+
+/// A file is written in one place, where the old one stays until the new one is whole; and
+/// nothing is started but the program that `shrink` is told to ask.
+#[test]
+fn files_are_written_and_programs_started_in_one_place_each() {
+    // The record of a screen is a new file that grows line by line.
+    const WRITERS: [&str; 2] = ["load/save.rs", "ui/record.rs"];
+    const WRITING: [&str; 8] = [
+        "fs::write(",
+        "File::create",
+        "OpenOptions",
+        "fs::rename",
+        "fs::copy",
+        "fs::remove",
+        "hard_link",
+        "symlink(",
+    ];
+    // What a program is asked about, in a folder of its own; and a file that is opened to be read.
+    const OTHERS: [(&str, &str); 3] = [
+        ("cli/shrink.rs", "fs::write("),
+        ("cli/shrink.rs", "fs::remove"),
+        ("load/source.rs", "OpenOptions"),
+    ];
+    const STARTING: [&str; 4] = ["process::Command", "process::{", "libc::exec", "libc::fork"];
+    let mut wrong = Vec::new();
+    let mut found = 0;
+    for (path, _, code) in files() {
+        let code = code.split("#[cfg(test)]").next().unwrap();
+        let is = |name: &&str| path.ends_with(name);
+        if path.ends_with("tests.rs") {
+            continue;
+        }
+        for word in WRITING.iter().filter(|w| code.contains(*w)) {
+            if WRITERS.iter().any(|w| is(&w)) {
+                found += 1;
+            } else if !OTHERS.iter().any(|(file, what)| is(&file) && what == word) {
+                wrong.push(format!("{}: {word}", path.display()));
+            }
+        }
+        for word in STARTING.iter().filter(|w| code.contains(*w)) {
+            if is(&"cli/shrink.rs") {
+                found += 1;
+            } else {
+                wrong.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(found >= 4, "does the test still look right?");
 }

@@ -353,7 +353,7 @@ fn window(text: &str) -> Result<(u64, u64), String> {
 pub struct DecodeArgs {
     /// Files, or words: 0x.. numbers, or 32 hex digits (a descriptor's bytes in memory order).
     #[arg(value_name = "FILE|WORD")]
-    pub inputs: Vec<String>,
+    pub inputs: Vec<PathBuf>,
     /// What the words are.
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub kind: Option<WordKind>,

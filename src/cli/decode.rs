@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Report};
 use crate::load::module::ModuleOptions;
 use crate::udma::{Dir, Generation};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Neighbouring empty slots from which on the text says how many there are.
 const FOLD: u64 = 4;
@@ -25,9 +25,8 @@ pub fn run(args: &DecodeArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         let arch = args.rings.arch.unwrap_or(Generation::V3);
         return words::run(&tokens, args.kind, (args.rings.ring, arch), out);
     }
-    let files: Vec<PathBuf> = args.inputs.iter().map(PathBuf::from).collect();
     let input =
-        inputs::open(&files, &args.rings, &ModuleOptions::default(), inputs::Depth::Browse)?;
+        inputs::open(&args.inputs, &args.rings, &ModuleOptions::default(), inputs::Depth::Browse)?;
     print(&input, &args.rings, args.out.all, out)?;
     out.findings(&input.report)?;
     Ok(Status::Fine)
@@ -43,14 +42,15 @@ fn tokens(args: &DecodeArgs) -> Result<Option<Vec<Token>>, Report> {
             false => Err(usage("give a file, or words such as 0x0d001000".to_owned())),
         };
     }
-    let read = |text: &String| if Path::new(text).exists() { None } else { token(text) };
+    let read = |text: &PathBuf| if text.exists() { None } else { token(text.to_str()?) };
     let found: Vec<Token> = args.inputs.iter().filter_map(read).collect();
     if found.len() == args.inputs.len() {
         return Ok(Some(found));
     }
     if args.kind.is_some() || !found.is_empty() {
         let odd = args.inputs.iter().find(|t| read(t).is_none());
-        return Err(usage(format!("`{}` is not a word", odd.map_or("", |t| t.as_str()))));
+        let odd = odd.map(|t| t.to_string_lossy()).unwrap_or_default();
+        return Err(usage(format!("`{odd}` is not a word")));
     }
     Ok(None)
 }

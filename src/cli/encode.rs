@@ -4,6 +4,7 @@ use super::args::EncodeArgs;
 use super::numbers;
 use super::out::{Failure, Out, Status, Style};
 use super::rows;
+use crate::diag::render::json_safe;
 use crate::diag::{Diagnostic, Report};
 use crate::limits::MAX_LINE_BYTES;
 use crate::udma::builder::Staged;
@@ -130,7 +131,7 @@ fn push_id(id: Option<Value>, out: &mut String) {
     out.push('{');
     if let Some(id) = id {
         out.push_str("\"id\":");
-        out.push_str(&id.to_string());
+        out.push_str(&json_safe(&id.to_string()));
         out.push(',');
     }
 }
@@ -138,7 +139,7 @@ fn push_id(id: Option<Value>, out: &mut String) {
 fn refuse(id: Option<Value>, why: String, out: &mut String) -> bool {
     push_id(id, out);
     out.push_str("\"error\":");
-    out.push_str(&Value::from(why).to_string());
+    out.push_str(&json_safe(&Value::from(why).to_string()));
     out.push('}');
     false
 }

@@ -5,6 +5,7 @@
 
 use super::args::{FmtArgs, Format};
 use super::out::{Failure, Out, Status};
+use crate::diag::render::{is_safe, printable};
 use crate::diag::{Diagnostic, Place, Report, Severity};
 use crate::limits::MAX_BIR_BYTES;
 use crate::load::bir::{json_to_text, text_to_json};
@@ -91,8 +92,9 @@ struct Beside<'a> {
 /// comment before the line that they stand at, or after the one before where a blank line
 /// follows. `None` where the lines of the two do not belong together.
 fn with_comments(old: &str, plain: &str) -> Option<String> {
-    let first =
-        |code: &str| code.split(|c: char| c.is_whitespace() || c == '=').next().map(str::to_owned);
+    // What stands in quotes may be escaped in another way.
+    let ends = |c: char| c.is_whitespace() || matches!(c, '=' | '"');
+    let first = |code: &str| code.split(ends).next().map(str::to_owned);
     let mut beside: Vec<Beside<'_>> = vec![Beside::default()];
     let mut codes = Vec::new();
     let mut waiting: Vec<&str> = Vec::new();
@@ -188,6 +190,9 @@ fn one(path: &Path, args: &FmtArgs, out: &mut Out<'_>) -> Result<Status, Failure
         return Ok(if changes { Status::Wrong } else { Status::Fine });
     }
     if !args.write {
+        // Comments stand as they were written, but a terminal is not to be steered by them.
+        let shown = out.on_terminal && !is_safe(&text);
+        let text = if shown { text.lines().map(|l| printable(l) + "\n").collect() } else { text };
         out.bytes(text.as_bytes())?;
     } else if changes {
         save::save(path, text.as_bytes()).map_err(Report::from)?;
@@ -218,6 +223,13 @@ mod tests {
             let a = crate::load::bir::read_text("m", &once).unwrap().module;
             assert_eq!(a, crate::load::bir::read_text("m", &old).unwrap().module, "{path:?}");
         }
+    }
+
+    #[test]
+    fn comments_stay_beside_names_whose_escapes_are_spelt_in_another_way() {
+        let text = "bir 2 gen3\n; a\nfunc \"a\\u000d\" { ; b\n  block x:\n}\n";
+        let once = printed("m", text.as_bytes(), None).unwrap().text;
+        assert!(once.contains("; a\nfunc \"a\\r\" { ; b\n"), "{once}");
     }
 
     #[test]

@@ -222,7 +222,7 @@ fn check(ready: &Ready, answers: &Path, out: &mut Out<'_>) -> Result<Status, Fai
     }
     let mut said = Vec::new();
     let mut broken = Ok(());
-    let end = runner::run(&mut pupil, &lines, &mut |line| {
+    let end = runner::run(&mut pupil, lines.iter(), &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {

@@ -46,7 +46,7 @@ use crate::engine::command::Command;
 use crate::engine::program::{HostOp, Program};
 use crate::engine::session::Session;
 use crate::limits::{MAX_SHOWN_BYTES, MAX_SHOWN_OPS};
-use crate::load::{LoadOptions, SourceText};
+use crate::load::{LoadOptions, SourceText, mapped};
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
 use crate::ui::{
@@ -86,6 +86,16 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
         Some(command) => dispatch(command, stdin, &mut out).map_err(sample::hinted),
         None => open_screen(&cli.open, &mut out)
             .map_err(|e| shell::not_a_verb(&cli.open.files, sample::hinted(e))),
+    };
+    // What a file that changed was read as may be anything.
+    let ended = match (ended, mapped::all_disturbed()) {
+        (ended, none) if none.is_empty() => ended,
+        (Ok(_), all) => Err(Failure::Report(all.into())),
+        (Err(Failure::Report(mut r)), all) => {
+            r.extend(Report::from(all));
+            Err(Failure::Report(r))
+        }
+        (Err(e), _) => Err(e),
     };
     let told = match ended {
         Ok(status) => out.flush().map(|()| status).map_err(Failure::Io),
@@ -259,10 +269,11 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     title.policy = scripts.policy.over(&title.policy);
     let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
-    let (init, given) = lines.split_at(scripts.init.min(lines.len()));
+    let mut lines = lines.iter();
+    let init = lines.by_ref().take(scripts.init);
     opening.refused = run_first(&mut session, &title, init, None)?;
     if opening.refused.is_none() {
-        opening.refused = run_first(&mut session, &title, given, opening.record.as_mut())?;
+        opening.refused = run_first(&mut session, &title, lines, opening.record.as_mut())?;
     }
     title.notes.extend(opening.refused.clone());
     let mut options = Options::new(config);
@@ -274,7 +285,10 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     options.kept = state::load(args.no_init);
     // What is read once and gone cannot be read again.
     options.live = live.refused().is_none().then_some(live);
-    match ui::run(session, title, options, opening, state::keep) {
+    let shown = ui::run(session, title, options, opening, state::keep);
+    // The screen has told it.
+    mapped::all_disturbed();
+    match shown {
         Ok(()) => Ok(Status::Fine),
         Err(ScreenError::Refused(d)) => Err(Report::from(*d).into()),
         Err(ScreenError::Io(e)) => Err(Failure::Io(e)),
@@ -285,11 +299,11 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 fn run_first(
     session: &mut Session,
     title: &Title,
-    lines: &[Line],
+    lines: impl IntoIterator<Item = Line>,
     mut record: Option<&mut Recorder>,
 ) -> Result<Option<Diagnostic>, Failure> {
     for line in lines {
-        let one = std::slice::from_ref(line);
+        let one = [line.clone()];
         if let End::Failed(d) | End::Wrong(d) =
             runner::run(&mut WithTexts { session, title, writes: true }, one, &mut |_| {})
         {

@@ -190,7 +190,7 @@ impl<'a> Out<'a> {
     /// # Errors
     /// As [`Out::spill`].
     pub fn value(&mut self, value: &serde_json::Value) -> io::Result<()> {
-        self.line(&value.to_string())
+        self.line(&render::json_safe(&value.to_string()))
     }
 
     /// The first line of a stream: its schema, then what it is about (a JSON object).
@@ -201,7 +201,7 @@ impl<'a> Out<'a> {
         let rest = about.to_string();
         let rest = rest.strip_prefix('{').filter(|r| *r != "}").map(|r| format!(",{r}"));
         let rest = rest.unwrap_or_else(|| "}".to_owned());
-        self.line(&format!("{{\"schema\":\"dmadbg.{what}/1\"{rest}"))
+        self.line(&format!("{{\"schema\":\"dmadbg.{what}/1\"{}", render::json_safe(&rest)))
     }
 
     /// Bytes as they are.
@@ -293,7 +293,7 @@ fn render_report(
         match format {
             Format::Text => out.push_str(&render::text(d, sources.text_of(d), ansi)),
             Format::Json => {
-                out.push_str(&render::to_json(d).to_string());
+                out.push_str(&render::json_safe(&render::to_json(d).to_string()));
                 out.push('\n');
             }
         }

@@ -7,7 +7,7 @@ use super::scripts::Scripts;
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, nearest};
 use crate::engine::session::{Effect, Session};
-use crate::script::runner::{self, End, Line, Reply, Target};
+use crate::script::runner::{self, End, Lines, Reply, Target};
 use crate::ui::picture::{self, Form};
 use crate::ui::theme::{Palette, Theme};
 use crate::ui::update::{Message, update_all};
@@ -37,7 +37,7 @@ pub fn run(args: &RenderArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 /// As [`run`].
 pub fn of_test(
     args: &RenderArgs,
-    (lines, policy): (&[Line], &Policy),
+    (lines, policy): (&Lines, &Policy),
     events: u64,
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
@@ -53,7 +53,7 @@ pub fn of_test(
 /// nothing.
 fn drawn(
     args: &RenderArgs,
-    (lines, policy): (&[Line], &Policy),
+    (lines, policy): (&Lines, &Policy),
     theme: Theme,
     events: Option<u64>,
     out: &mut Out<'_>,
@@ -68,7 +68,7 @@ fn drawn(
     }
     let model = Model::new(session, title, theme, args.size);
     let mut screen = Screen { model, writes: events.is_none() };
-    let end = runner::run(&mut screen, lines, &mut |_| {});
+    let end = runner::run(&mut screen, lines.iter(), &mut |_| {});
     for key in keys {
         screen.press(*key)?;
     }

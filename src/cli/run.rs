@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line, Reply, Target};
+use crate::script::runner::{self, End, Line, Lines, Reply, Target};
 use crate::ui::model::Title;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
 /// [`Failure`] where the input cannot be understood.
 pub fn run_lines(
     args: &RunArgs,
-    lines: &[Line],
+    lines: &Lines,
     policy: &Policy,
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
@@ -96,7 +96,7 @@ pub fn run_lines(
         source: loaded.source.or_else(|| super::disassembled(session.program())),
     };
     let mut target = Bounded { session: &mut session, title: &title, left: args.rings.max_events };
-    let end = runner::run(&mut target, lines, &mut |line| {
+    let end = runner::run(&mut target, lines.iter(), &mut |line| {
         if json {
             said.push(line.to_owned());
         } else if broken.is_ok() {
@@ -200,6 +200,7 @@ fn write_memory(
         }
     }
     let text = serde_json::Value::Object(file).to_string() + "\n";
+    let text = crate::diag::render::json_safe(&text);
     super::convert::emit(text.as_bytes(), Some(path), out)
 }
 

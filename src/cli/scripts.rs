@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Place, Policy, Report};
 use crate::engine::command::nearest;
 use crate::limits::{MAX_NAMES_COMPARED, MAX_TEXT_BYTES};
 use crate::load::source;
-use crate::script::runner::{self, Line, Source};
+use crate::script::runner::{self, Lines, Source};
 use std::path::{Path, PathBuf};
 
 /// What is to be executed, and the files that say so.
@@ -18,7 +18,7 @@ pub struct Scripts {
     ///
     /// # Errors
     /// Every mistake of every script, S009 for what cannot be read.
-    pub lines: Result<Vec<Line>, Report>,
+    pub lines: Result<Lines, Report>,
     /// How many of them are those of the init file.
     pub init: usize,
     /// Every file that was read or asked for.
@@ -33,9 +33,9 @@ impl Scripts {
         let mut inputs = Vec::new();
         let mut policy = Policy::default();
         let init = init_file().filter(|p| !no_init && p.is_file());
-        let mut parts: Vec<Result<Vec<Line>, Report>> = Vec::new();
+        let mut parts: Vec<Result<Lines, Report>> = Vec::new();
         parts.extend(init.map(|path| file(&path, &mut inputs, &mut policy)));
-        let init = parts.first().and_then(|p| p.as_ref().ok()).map_or(0, Vec::len);
+        let init = parts.first().and_then(|p| p.as_ref().ok()).map_or(0, Lines::len);
         let mut inline = commands.inline();
         for given in &commands.0 {
             parts.extend(match given {
@@ -59,7 +59,7 @@ pub fn of_test(
     text: &str,
     dir: &Path,
     read: &dyn Fn(&Path) -> Result<String, Diagnostic>,
-) -> Result<Vec<Line>, Report> {
+) -> Result<Lines, Report> {
     // Where the test lies is nothing that it could say.
     let shorter = |mut d: Diagnostic| {
         let way = dir.join("").to_string_lossy().into_owned();
@@ -73,8 +73,8 @@ pub fn of_test(
 }
 
 /// All lines in a row, or all mistakes.
-fn joined(parts: Vec<Result<Vec<Line>, Report>>) -> Result<Vec<Line>, Report> {
-    let (mut lines, mut report) = (Vec::new(), Report::default());
+fn joined(parts: Vec<Result<Lines, Report>>) -> Result<Lines, Report> {
+    let (mut lines, mut report) = (Lines::default(), Report::default());
     for part in parts {
         match part {
             Ok(part) => lines.extend(part),
@@ -84,7 +84,7 @@ fn joined(parts: Vec<Result<Vec<Line>, Report>>) -> Result<Vec<Line>, Report> {
     if report.has_errors() { Err(report) } else { Ok(lines) }
 }
 
-fn file(path: &Path, inputs: &mut Vec<PathBuf>, policy: &mut Policy) -> Result<Vec<Line>, Report> {
+fn file(path: &Path, inputs: &mut Vec<PathBuf>, policy: &mut Policy) -> Result<Lines, Report> {
     inputs.push(path.to_owned());
     let name = path.to_string_lossy();
     let text = read(path).map_err(|d| d.in_file(&name))?;
@@ -107,7 +107,7 @@ fn parse(
     text: &str,
     read: &mut dyn FnMut(&Path) -> Result<String, Diagnostic>,
     inputs: &mut Vec<PathBuf>,
-) -> Result<Vec<Line>, Report> {
+) -> Result<Lines, Report> {
     runner::parse(name, text, &mut |from, named| {
         let dir = Path::new(from).parent().unwrap_or(Path::new(""));
         let path = dir.join(named);
@@ -120,7 +120,7 @@ fn parse(
 ///
 /// # Errors
 /// As [`Scripts::lines`].
-pub fn lines(path: &Path) -> Result<Vec<Line>, Report> {
+pub fn lines(path: &Path) -> Result<Lines, Report> {
     file(path, &mut Vec::new(), &mut Policy::default())
 }
 

@@ -178,10 +178,29 @@ fn ended(child: &mut Child, most: Duration) -> std::io::Result<Option<bool>> {
     }
 }
 
+/// A new folder for temporary files that nobody else can write to; what lies there already, a
+/// link of somebody else's for one, is never used.
+fn own_folder() -> std::io::Result<PathBuf> {
+    const TRIES: u32 = 100;
+    let mut new = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut new, 0o700);
+    let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+    for n in 0..TRIES {
+        let name = format!("dmadbg-shrink-{}-{n}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        match new.create(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => last = e,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last)
+}
+
 /// Shrinks by a program. The error of the first try is told, later ones count as "does not hold".
 fn by_program(program: &str, module: &Module) -> Result<Option<Module>, Failure> {
-    let dir = std::env::temp_dir().join(format!("dmadbg-shrink-{}", std::process::id()));
-    std::fs::create_dir_all(&dir)?;
+    let dir = own_folder()?;
     let property = Property { program, file: dir.join("module.bir") };
     let first = property.holds(module);
     let small = match &first {

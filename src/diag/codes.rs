@@ -839,6 +839,13 @@ pub static CODES: &[CodeInfo] = &[
         "Nothing: it is written back as it was.",
     ),
     code(
+        ("D035", Error),
+        "changed while it was open",
+        "The file was cut, written to or added to between opening and the end of the work.",
+        "Another program writes it in place. What was read may be partly old, partly new; what was cut away reads as zeros.",
+        "Run it again once the file is written; write a new file and rename it over the old.",
+    ),
+    code(
         ("D040", Error),
         "bad hex digit",
         "A character that is no hex digit stands where one must.",

@@ -121,6 +121,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("D032", "One bit of a program image was flipped."),
     ("D033", "A section that is longer than its file."),
     ("D034", "A section of kind 0x54534554."),
+    ("D035", "`truncate -s 1M ring.bin` while `dmadbg check ring.bin` reads it."),
     ("D040", "`0d 00 1g 40`."),
     ("D041", "Lines at offsets 0x00, 0x10 and 0x30."),
     ("D042", "`0d0010`: three bytes of a word of four."),

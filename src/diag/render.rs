@@ -3,15 +3,70 @@
 
 use super::{Diagnostic, Place, Severity};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Escapes control characters (all of C0, DEL, C1) so that text is safe on a terminal.
+/// Whether a character does something to a terminal, or to the reader, in place of being seen:
+/// control characters (all of C0, DEL, C1), what turns the direction of text, what has no width
+/// and joins or parts others, line and paragraph separators, tags, and what is no character.
+pub fn is_unsafe(c: char) -> bool {
+    match u32::from(c) {
+        0x20..=0x7e => false,
+        0..=0x1f | 0x7f..=0x9f => true,
+        0xad
+        | 0x61c
+        | 0x180e
+        | 0x200b..=0x200f
+        | 0x2028..=0x202e
+        | 0x2060..=0x206f
+        | 0xfeff
+        | 0xfff9..=0xfffb
+        | 0xfdd0..=0xfdef
+        | 0xe0000..=0xe007f => true,
+        n => n & 0xfffe == 0xfffe,
+    }
+}
+
+/// Whether lines of text can be shown as they are.
+pub fn is_safe(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '\n' | '\t') || !is_unsafe(c))
+}
+
+/// JSON text in which what is not seen ([`is_unsafe`]) is escaped: JSON writers leave everything
+/// from DEL on as it is, and some of that steers a terminal. The value stays the same.
+pub fn json_safe(text: &str) -> Cow<'_, str> {
+    // Lines of JSON have ends; within a string they are escaped already.
+    let odd = |c: char| c != '\n' && is_unsafe(c);
+    let plain = |part: &[u8]| part.iter().fold(true, |all, b| all & (*b < 0x7f));
+    if text.as_bytes().chunks(1 << 12).all(plain) || !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if odd(c) {
+            push_json_escape(&mut out, c);
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Appends a character as JSON's `\uXXXX`, two of them where one does not hold it.
+pub fn push_json_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+/// Escapes what is not seen ([`is_unsafe`]) so that text is safe on a terminal; a tab becomes a
+/// blank.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '\t' {
             out.push(' ');
-        } else if c.is_control() {
+        } else if is_unsafe(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -165,6 +220,23 @@ mod tests {
     fn help_of_several_lines_keeps_its_columns() {
         let d = Diagnostic::new("D040", "x").help("a\n  0 1\n0 . X");
         assert!(text(&d, None, false).ends_with("  help: a\n          0 1\n        0 . X\n"));
+    }
+
+    #[test]
+    fn what_is_not_seen_is_escaped_in_text_and_in_json() {
+        let odd =
+            "\u{1b}\u{7f}\u{9b}\u{ad}\u{202e}\u{200b}\u{2028}\u{feff}\u{e0041}\u{fffe}\u{10ffff}";
+        assert!(odd.chars().all(is_unsafe));
+        assert!(is_safe("a\tb\né\u{1f980}~ \u{a0}") && !is_safe("\r"));
+        let text = printable(&format!("é{odd}x"));
+        assert!(is_safe(&text) && text.starts_with("é\\u{1b}\\u{7f}"), "{text}");
+        assert_eq!(printable("a\nb"), "a\\nb");
+        let value = json!({ format!("k{odd}"): format!("é{odd}\n\"") });
+        let said = value.to_string();
+        let safe = json_safe(&said);
+        assert!(is_safe(&safe) && safe.contains("\\udb40\\udc41"), "{safe}");
+        assert_eq!(serde_json::from_str::<Value>(&safe).ok(), Some(value));
+        assert!(matches!(json_safe("{\"é\": 1}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

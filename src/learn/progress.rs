@@ -23,7 +23,9 @@ const WORD: &str = "lesson";
 impl Progress {
     /// Reads a text; nothing in it is an error.
     pub fn from_text(text: &str) -> Progress {
-        let lines = text.lines().filter(|l| !l.trim().is_empty());
+        // Any number of carriage returns at an end is no part of a line.
+        let lines = text.lines().map(|l| l.trim_end_matches('\r'));
+        let lines = lines.filter(|l| !l.trim().is_empty());
         Progress { lines: lines.map(|l| entry(l).unwrap_or(Entry::Other(l.to_owned()))).collect() }
     }
 

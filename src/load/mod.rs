@@ -17,6 +17,7 @@ pub mod dir;
 pub mod disasm;
 pub mod export;
 pub mod hex;
+pub mod mapped;
 pub mod module;
 pub use crate::engine::ops;
 pub mod operations;
@@ -28,7 +29,7 @@ pub mod validate;
 use crate::diag::{Diagnostic, Policy, Report, Severity};
 use crate::engine::lower::Stage;
 use crate::engine::program::{Blob, Program};
-use crate::limits::MAX_TEXT_BYTES;
+use crate::limits::{MAX_BIR_BYTES, MAX_TEXT_BYTES};
 use crate::udma::{Dir, Generation, Profile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -175,7 +176,12 @@ fn load(source: Source, opts: &LoadOptions) -> Result<Loaded, Report> {
     known(source, found, opts).map(in_file).map_err(|r| r.in_file(&name))
 }
 
-fn known(source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, Report> {
+fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Loaded, Report> {
+    match found.kind {
+        Kind::Raw | Kind::Directory | Kind::Container => {}
+        Kind::BirText | Kind::BirJson => source.own(MAX_BIR_BYTES),
+        Kind::Assembly | Kind::Hex(_) | Kind::Script => source.own(MAX_TEXT_BYTES),
+    }
     let mut loaded = Loaded {
         name: source.name.clone(),
         kind: found.kind,

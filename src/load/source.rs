@@ -3,13 +3,15 @@
 //! Nothing here looks at the bytes, so opening costs the same for a kilobyte and for a
 //! hundred gigabytes. The rules are in `docs/formats.md`, "Opening".
 
+use super::mapped::{self, Mapped};
 use crate::diag::Diagnostic;
 use crate::engine::program::Blob;
-use crate::limits::{MAX_STREAM_BYTES, MAX_WATCHED_BYTES, SMALL_FILE_BYTES};
-use std::fs::File;
-use std::io::Read;
+use crate::limits::{FIFO_WAIT_SECONDS, MAX_STREAM_BYTES, MAX_WATCHED_BYTES, SMALL_FILE_BYTES};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Bytes and the name that the user knows them by.
 #[derive(Debug, Clone)]
@@ -32,8 +34,17 @@ impl Source {
     /// ahead, so that probing a large file here and there does not read all of it.
     pub fn in_order(&self) {
         if let Some(m) = &self.mapped {
-            // Advice only: where the system takes none, everything works all the same.
-            let _ = m.0.advise(memmap2::Advice::Normal);
+            m.in_order();
+        }
+    }
+
+    /// Takes the bytes into memory, at most `bound`, where they are mapped. What was found to be
+    /// text must stay what it was found to be, and a mapped file can change.
+    pub fn own(&mut self, bound: u64) {
+        if self.mapped.is_some() && self.blob.len() as u64 <= bound {
+            self.in_order();
+            self.blob = Blob::from_vec(self.blob.bytes().to_vec());
+            self.mapped = None;
         }
     }
 }
@@ -41,21 +52,12 @@ impl Source {
 /// The name that stands for standard input on the command line.
 pub const STDIN: &str = "-";
 
-/// A mapped file.
-#[derive(Debug)]
-struct Mapped(memmap2::Mmap);
-
-impl AsRef<[u8]> for Mapped {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// Opens a file, a FIFO, or standard input (`-`).
+/// Opens a file, a FIFO, a device, or standard input (`-`).
 ///
 /// # Errors
-/// D001 where there are no bytes, D007 where the system refuses or it is a directory, D025
-/// where a stream goes beyond [`MAX_STREAM_BYTES`].
+/// D001 where there are no bytes, D007 where the system refuses, it is a directory or a socket,
+/// or nobody writes to a FIFO, D025 where a stream goes beyond [`MAX_STREAM_BYTES`], D035 where
+/// a file changes while it is read.
 pub fn open(path: &Path) -> Result<Source, Diagnostic> {
     open_as(path, false)
 }
@@ -72,25 +74,37 @@ pub fn open_as(path: &Path, watched: bool) -> Result<Source, Diagnostic> {
     } else {
         path.to_string_lossy().into_owned()
     };
-    let refused = |e: &std::io::Error| {
-        Diagnostic::new("D007", format!("cannot read `{name}`: {e}")).in_file(&name)
-    };
+    let refused = |e: &io::Error| no_bytes(&name, format!("cannot read `{name}`: {e}"));
     let mut mapped = None;
     let blob = if path == Path::new(STDIN) {
-        stream(std::io::stdin().lock(), &name, MAX_STREAM_BYTES)?
+        stream(io::stdin().lock(), &name, MAX_STREAM_BYTES)?
     } else {
-        let file = File::open(path).map_err(|e| refused(&e))?;
+        let file = unblocked(path).map_err(|e| match is_socket(path) {
+            true => no_bytes(&name, format!("`{name}` is a socket"))
+                .help("let a program that speaks to it write into a pipe: `... | dmadbg ... -`"),
+            false => refused(&e),
+        })?;
         let meta = file.metadata().map_err(|e| refused(&e))?;
         if meta.is_dir() {
-            return Err(Diagnostic::new("D007", format!("`{name}` is a directory")).in_file(&name));
+            return Err(no_bytes(&name, format!("`{name}` is a directory")));
         }
-        if !meta.is_file() || meta.len() <= most {
+        if !meta.is_file() {
+            let patient = Patient::new(file, is_named_fifo(path, &meta));
+            stream(patient, &name, MAX_STREAM_BYTES)?
+        } else if meta.len() == 0 {
             // A file of the proc file system says 0 bytes and has some: read, not believed.
             stream(file, &name, MAX_STREAM_BYTES)?
+        } else if meta.len() <= most {
+            whole(&file, &meta, &name)?
         } else {
-            let map = Arc::new(map(&file).map_err(|e| refused(&e))?);
-            mapped = Some(map.clone());
-            Blob::shared(map)
+            match mapped::map(&file, path, &name).map_err(|e| refused(&e))? {
+                Some(map) => {
+                    mapped = Some(map.clone());
+                    Blob::shared(map)
+                }
+                // Thousands are mapped already.
+                None => stream(file, &name, MAX_STREAM_BYTES)?,
+            }
         }
     };
     if blob.is_empty() {
@@ -99,30 +113,109 @@ pub fn open_as(path: &Path, watched: bool) -> Result<Source, Diagnostic> {
     Ok(Source { name, blob, mapped })
 }
 
+fn no_bytes(name: &str, why: String) -> Diagnostic {
+    Diagnostic::new("D007", why).in_file(name)
+}
+
+/// Opens without waiting for another side, as the opening of a FIFO or of some devices would.
+fn unblocked(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|m| m.file_type().is_socket())
+}
+
+#[cfg(not(unix))]
+fn is_socket(_: &Path) -> bool {
+    false
+}
+
+/// Whether it is a FIFO that a writer may come to: one that has a name. The pipe below
+/// `/dev/stdin` has none.
+#[cfg(unix)]
+fn is_named_fifo(path: &Path, meta: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    meta.file_type().is_fifo() && path.canonicalize().is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_named_fifo(_: &Path, _: &Metadata) -> bool {
+    false
+}
+
+/// A stream that was opened without waiting, read as if it had been: for what a writer has yet
+/// to write it waits as long as the writer is there, for a writer to come [`FIFO_WAIT_SECONDS`].
+struct Patient {
+    file: File,
+    /// Until when a writer may come; nothing where there was one.
+    until: Option<Instant>,
+}
+
+impl Patient {
+    fn new(file: File, fifo: bool) -> Patient {
+        Patient {
+            file,
+            until: fifo.then(|| Instant::now() + Duration::from_secs(FIFO_WAIT_SECONDS)),
+        }
+    }
+}
+
+impl Read for Patient {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        const MOST: Duration = Duration::from_millis(50);
+        let mut nap = Duration::from_millis(1);
+        loop {
+            match (self.file.read(to), self.until) {
+                (Ok(0), Some(until)) if !to.is_empty() => {
+                    if Instant::now() >= until {
+                        let why = format!("nobody wrote to it in {FIFO_WAIT_SECONDS} seconds");
+                        return Err(io::Error::new(ErrorKind::TimedOut, why));
+                    }
+                }
+                // A writer is there and has nothing yet.
+                (Err(e), _) if e.kind() == ErrorKind::WouldBlock => self.until = None,
+                (read, _) => {
+                    self.until = None;
+                    return read;
+                }
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(MOST);
+        }
+    }
+}
+
+/// Reads a small regular file: the bytes that it had when it was opened.
+fn whole(mut file: &File, before: &Metadata, name: &str) -> Result<Blob, Diagnostic> {
+    let blob = stream(Read::take(&mut file, before.len()), name, before.len())?;
+    let same = |m: Metadata| (m.len(), m.modified().ok()) == (before.len(), before.modified().ok());
+    let cut = (blob.len() as u64) < before.len();
+    if cut || !file.metadata().is_ok_and(same) {
+        let d = Diagnostic::new("D035", format!("`{name}` changed while it was read"));
+        return Err(d.help("read it again once it is written").in_file(name));
+    }
+    Ok(blob)
+}
+
 /// Reads a stream to its end, within `bound` bytes.
 fn stream(from: impl Read, name: &str, bound: u64) -> Result<Blob, Diagnostic> {
     let mut bytes = Vec::new();
     from.take(bound + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| Diagnostic::new("D007", format!("cannot read `{name}`: {e}")).in_file(name))?;
+        .map_err(|e| no_bytes(name, format!("cannot read `{name}`: {e}")))?;
     if bytes.len() as u64 > bound {
         return Err(Diagnostic::new("D025", format!("`{name}` goes on beyond {bound} bytes"))
             .help("a stream is read into memory; give a regular file, which is mapped")
             .in_file(name));
     }
     Ok(Blob::from_vec(bytes))
-}
-
-/// Maps a regular file, read only.
-#[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Mapped> {
-    // SAFETY: the mapping is read-only and private to this value. Another process that
-    // changes the file meanwhile changes bytes that are only ever read as plain numbers; one
-    // that truncates it can raise SIGBUS, which is why small files (the ones that are being
-    // edited) are read instead of mapped.
-    let mapped = unsafe { memmap2::Mmap::map(file)? };
-    let _ = mapped.advise(memmap2::Advice::Random);
-    Ok(Mapped(mapped))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod expr;
 pub mod filetest;
 pub mod help;
 mod lex;
+mod lines;
 mod order;
 mod pin;
 mod print;

@@ -7,6 +7,8 @@
 use super::command::stops::{END, add_line};
 use super::help::help;
 use super::lex::{skip, without_comment};
+pub use super::lines::Lines;
+use super::lines::{Spot, Text};
 use super::parse_command;
 use super::pin::word_in;
 use crate::diag::{Diagnostic, Place, Report};
@@ -163,27 +165,48 @@ pub enum End {
 ///
 /// # Errors
 /// Everything that is wrong with any of its lines, and S009 for what cannot be sourced.
-pub fn parse(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Vec<Line>, Report> {
-    let mut reader =
-        Reader { resolve, parsed: BTreeMap::new(), report: Report::default(), bytes: 0 };
-    let root: Arc<str> = name.into();
-    reader.parse(&root, text);
-    let mut waiting = vec![root.clone()];
-    while let Some(file) = waiting.pop() {
-        waiting.extend(reader.load_sources(&file));
+pub fn parse(name: &str, text: &str, resolve: Resolver<'_>) -> Result<Lines, Report> {
+    let mut reader = Reader {
+        resolve,
+        parsed: Vec::new(),
+        by_name: BTreeMap::new(),
+        report: Report::default(),
+        bytes: 0,
+    };
+    reader.parse(name.into(), text);
+    let mut next = 0;
+    while next < reader.parsed.len() {
+        reader.load_sources(next);
+        next += 1;
     }
-    let mut out = Vec::new();
+    let mut out = Lines::default();
     if !reader.report.has_errors() {
-        reader.expand(&root, &mut Vec::new(), &mut out);
+        reader.expand(0, &mut Vec::new(), &mut out);
     }
-    if reader.report.has_errors() { Err(reader.report) } else { Ok(out) }
+    if reader.report.has_errors() {
+        return Err(reader.report);
+    }
+    out.texts = reader.parsed.into_iter().map(|p| p.text).collect();
+    Ok(out)
+}
+
+/// The one command that stands in a part of a text that was read before.
+pub(super) fn read_again(file: &Arc<str>, number: u64, part: &str) -> Option<Line> {
+    let mut wrong = Report::default();
+    let mut found = None;
+    read_lines(file, number, part, &mut false, &mut wrong, &mut |line, _| found = Some(line));
+    found
 }
 
 /// Runs lines until their end, a `quit`, or the first that fails; `say` gets each line of
 /// output as it comes. Commands of a stop that is hit come before the next line.
-pub fn run(target: &mut dyn Target, lines: &[Line], say: &mut dyn FnMut(&str)) -> End {
+pub fn run(
+    target: &mut dyn Target,
+    lines: impl IntoIterator<Item = Line>,
+    say: &mut dyn FnMut(&str),
+) -> End {
     for line in lines {
-        let mut waiting = VecDeque::from([line.clone()]);
+        let mut waiting = VecDeque::from([line]);
         let mut done = 0;
         while let Some(line) = waiting.pop_front() {
             let reply = match one(target, &line, say) {
@@ -249,13 +272,6 @@ fn placed(mut d: Diagnostic, line: &Line, event: Option<u64>) -> Diagnostic {
     d
 }
 
-/// A line, and what it sources once that is known.
-#[derive(Clone)]
-struct Read {
-    line: Line,
-    source: Option<Arc<str>>,
-}
-
 /// Commands of a stop whose `end` is still to come.
 struct Open {
     /// The line that begins them.
@@ -279,192 +295,264 @@ fn at_the_end(place: &mut Place, line: &Line, width: u64) {
     }
 }
 
+/// Reads the commands of a text that lie in `text`, whose first line has this number; `head`
+/// says that nothing but comments came before it. `each` gets a command with the bytes of `text`
+/// in which it stands.
+fn read_lines(
+    file: &Arc<str>,
+    first: u64,
+    text: &str,
+    head: &mut bool,
+    report: &mut Report,
+    each: &mut dyn FnMut(Line, std::ops::Range<usize>),
+) {
+    let mut open: Option<(Box<Open>, usize)> = None;
+    let mut start = 0;
+    for (number, whole) in (first..).zip(text.split_inclusive('\n')) {
+        let at = start;
+        start += whole.len();
+        let line = whole.strip_suffix('\n').unwrap_or(whole);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match open.take() {
+            Some((block, from)) => match block_line(block, number, line, report) {
+                Ok(line) => each(line, from..start),
+                Err(block) => open = Some((block, from)),
+            },
+            None => match one_line(file, number, line, head, report) {
+                Some((line, None)) => each(line, at..start),
+                Some((line, Some(stop))) => {
+                    open = Some((Box::new(Open { line, stop, block: Block::default() }), at));
+                }
+                None => {}
+            },
+        }
+    }
+    if let Some((begun, _)) = open {
+        let text = "the commands that begin here are not closed: `end` is missing";
+        report.push(Diagnostic::new("S003", text).at(begun.line.place()));
+    }
+}
+
+/// Reads a line of the commands of a stop; `end` gives the line that they make.
+fn block_line(
+    mut open: Box<Open>,
+    number: u64,
+    line: &str,
+    report: &mut Report,
+) -> Result<Line, Box<Open>> {
+    let text = skip(without_comment(line));
+    if text.trim_ascii_end() == END {
+        let Open { mut line, stop, block } = *open;
+        line.command = Command::Commands { stop, what: Attached::Set(block) };
+        return Ok(line);
+    }
+    let (column, width) = extent(line);
+    let place = Place::text(number, column, width).in_file(&open.line.file);
+    for mut d in add_line(&mut open.block, line, place).err().unwrap_or_default() {
+        d.place.line = Some(number);
+        report.push(d.in_file(&open.line.file));
+    }
+    Err(open)
+}
+
+/// Reads one line; with it the stop whose commands begin there.
+fn one_line(
+    file: &Arc<str>,
+    number: u64,
+    line: &str,
+    head: &mut bool,
+    report: &mut Report,
+) -> Option<(Line, Option<Option<u64>>)> {
+    let text = skip(without_comment(line)).trim_ascii_end();
+    let (column, width) = extent(line);
+    if !text.is_empty() && std::mem::take(head) && is_header(text) {
+        if let Some(version) = other_version(text) {
+            let message = format!("version {version} of the command language is not known");
+            let place = Place::text(number, column, width).in_file(file);
+            let d = Diagnostic::new("S009", message).at(place);
+            report.push(d.help(format!("this build reads `{HEADER} {VERSION}`")));
+        }
+        return None;
+    }
+    match parse_command(line) {
+        Ok(command) => {
+            let mut command = command?;
+            let begins = match &mut command {
+                Command::Commands { stop, what: Attached::Show } => Some(*stop),
+                Command::Commands { what: Attached::Set(block), .. } => {
+                    let place = Arc::new(Place::text(number, column, width).in_file(file));
+                    block.lines.iter_mut().for_each(|l| {
+                        l.written.place = Some(place.clone());
+                    });
+                    None
+                }
+                _ => None,
+            };
+            let text = text.into();
+            Some((Line { file: file.clone(), number, column, width, text, command }, begins))
+        }
+        Err(all) => {
+            for mut d in all {
+                d.place.line = Some(number);
+                d.place.column.get_or_insert(column);
+                report.push(d.in_file(file));
+            }
+            None
+        }
+    }
+}
+
+/// What a line sources.
+struct Wanted {
+    /// Its number among the commands of its text.
+    spot: u32,
+    /// The file as it is named there.
+    file: String,
+    /// Whether its lines are an order that is replayed.
+    replays: bool,
+    /// Which text that is, once it is known.
+    text: Option<u32>,
+}
+
+/// A text that was read.
+struct Parsed {
+    text: Text,
+    /// In order of their spots.
+    wanted: Vec<Wanted>,
+}
+
 struct Reader<'a> {
     resolve: Resolver<'a>,
-    /// Every text by its name, read once however often it is sourced.
-    parsed: BTreeMap<Arc<str>, Vec<Read>>,
+    /// Every text, read once however often it is sourced.
+    parsed: Vec<Parsed>,
+    by_name: BTreeMap<Arc<str>, u32>,
     report: Report,
     /// Bytes of all texts.
     bytes: u64,
 }
 
 impl Reader<'_> {
-    fn parse(&mut self, file: &Arc<str>, text: &str) {
+    fn parse(&mut self, file: Arc<str>, text: &str) {
         self.bytes = self.bytes.saturating_add(text.len() as u64);
-        let mut lines = Vec::new();
+        let mut text = text.trim_start_matches('\u{feff}');
+        let (mut spots, mut wanted) = (Vec::new(), Vec::new());
         if self.bytes > MAX_TEXT_BYTES {
             let message = format!("the script has more than {MAX_TEXT_BYTES} bytes");
-            self.report.push(Diagnostic::new("S009", message).in_file(file));
-        } else {
-            let mut head = true;
-            let mut open = None;
-            for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-                match open.take() {
-                    Some(block) => open = self.block_line(block, number, line, &mut lines),
-                    None => open = self.line(file, number, line, &mut head, &mut lines),
-                }
-            }
-            if let Some(Open { line, .. }) = open {
-                let text = "the commands that begin here are not closed: `end` is missing";
-                self.report.push(Diagnostic::new("S003", text).at(line.place()));
-            }
+            self.report.push(Diagnostic::new("S009", message).in_file(&file));
+            text = "";
         }
-        self.parsed.insert(file.clone(), lines);
+        read_lines(&file, 1, text, &mut true, &mut self.report, &mut |line, at| {
+            if let Some(file) = sourced(&line.command) {
+                let (spot, file) = (spots.len() as u32, file.to_owned());
+                let replays = is_replay(&line.command);
+                wanted.push(Wanted { spot, file, replays, text: None });
+            }
+            // A text has fewer bytes than these numbers hold.
+            let (start, bytes) = (at.start as u32, at.len() as u32);
+            spots.push(Spot { start, bytes, number: line.number as u32 });
+        });
+        self.by_name.insert(file.clone(), self.parsed.len() as u32);
+        let text = Text { name: file, text: text.into(), spots: spots.into() };
+        self.parsed.push(Parsed { text, wanted });
     }
 
-    /// Reads a line of the commands of a stop; `end` puts them where they began.
-    fn block_line(
-        &mut self,
-        mut open: Open,
-        number: u64,
-        line: &str,
-        out: &mut Vec<Read>,
-    ) -> Option<Open> {
-        let text = skip(without_comment(line));
-        if text.trim_ascii_end() == END {
-            let Open { mut line, stop, block } = open;
-            line.command = Command::Commands { stop, what: Attached::Set(block) };
-            out.push(Read { line, source: None });
-            return None;
-        }
-        let (column, width) = extent(line);
-        let place = Place::text(number, column, width).in_file(&open.line.file);
-        for mut d in add_line(&mut open.block, line, place).err().unwrap_or_default() {
-            d.place.line = Some(number);
-            self.report.push(d.in_file(&open.line.file));
-        }
-        Some(open)
-    }
-
-    /// Reads one line; `head` says that nothing but comments came before it. The answer is a
-    /// block of commands that begins here.
-    fn line(
-        &mut self,
-        file: &Arc<str>,
-        number: u64,
-        line: &str,
-        head: &mut bool,
-        out: &mut Vec<Read>,
-    ) -> Option<Open> {
-        let text = skip(without_comment(line)).trim_ascii_end();
-        let (column, width) = extent(line);
-        if !text.is_empty() && std::mem::take(head) && is_header(text) {
-            if let Some(version) = other_version(text) {
-                let message = format!("version {version} of the command language is not known");
-                let place = Place::text(number, column, width).in_file(file);
-                let d = Diagnostic::new("S009", message).at(place);
-                self.report.push(d.help(format!("this build reads `{HEADER} {VERSION}`")));
-            }
-            return None;
-        }
-        match parse_command(line) {
-            Ok(None) => {}
-            Ok(Some(mut command)) => {
-                let begins = match &mut command {
-                    Command::Commands { stop, what: Attached::Show } => Some(*stop),
-                    Command::Commands { what: Attached::Set(block), .. } => {
-                        let place = Place::text(number, column, width).in_file(file);
-                        let place = Arc::new(place);
-                        block.lines.iter_mut().for_each(|l| {
-                            l.written.place = Some(place.clone());
-                        });
-                        None
-                    }
-                    _ => None,
-                };
-                let text = text.into();
-                let line = Line { file: file.clone(), number, column, width, text, command };
-                match begins {
-                    Some(stop) => return Some(Open { line, stop, block: Block::default() }),
-                    None => out.push(Read { line, source: None }),
-                }
-            }
-            Err(all) => {
-                for mut d in all {
-                    d.place.line = Some(number);
-                    d.place.column.get_or_insert(column);
-                    self.report.push(d.in_file(file));
-                }
-            }
-        }
-        None
-    }
-
-    /// Fetches what a script sources; the names of the texts that are new.
-    fn load_sources(&mut self, file: &Arc<str>) -> Vec<Arc<str>> {
-        let mut lines = self.parsed.get_mut(file).map(std::mem::take).unwrap_or_default();
-        let mut fresh = Vec::new();
+    /// Fetches what a text sources.
+    fn load_sources(&mut self, of: usize) {
+        let Some(parsed) = self.parsed.get_mut(of) else { return };
+        let (text, mut wanted) = (parsed.text.clone(), std::mem::take(&mut parsed.wanted));
         // A file is asked for once, however often it is named.
-        let mut known: BTreeMap<&str, Arc<str>> = BTreeMap::new();
-        for Read { line, source } in &mut lines {
-            let Some(wanted) = sourced(&line.command) else { continue };
-            if let Some(name) = known.get(wanted) {
-                *source = Some(name.clone());
+        let mut known: BTreeMap<String, u32> = BTreeMap::new();
+        for w in &mut wanted {
+            if let Some(name) = known.get(&w.file) {
+                w.text = Some(*name);
                 continue;
             }
-            match (self.resolve)(file, wanted) {
+            match (self.resolve)(&text.name, &w.file) {
                 Ok(Source { name, text }) => {
-                    let name: Arc<str> = name.into();
-                    if !self.parsed.contains_key(&name) {
-                        self.parse(&name, &text);
-                        fresh.push(name.clone());
+                    if !self.by_name.contains_key(name.as_str()) {
+                        self.parse(name.as_str().into(), &text);
                     }
-                    known.insert(wanted, name.clone());
-                    *source = Some(name);
+                    w.text = self.by_name.get(name.as_str()).copied();
+                    known.extend(w.text.map(|n| (w.file.clone(), n)));
                 }
                 // What is wrong inside of a file is told there.
                 Err(d) if d.place.line.is_some() => self.report.push(d),
-                Err(d) => self.report.push(Diagnostic { place: line.argument(), ..d }),
+                Err(d) => {
+                    let place = spot_of(&text, w.spot).map(|l| l.argument()).unwrap_or_default();
+                    self.report.push(Diagnostic { place, ..d });
+                }
             }
         }
-        self.parsed.insert(file.clone(), lines);
-        fresh
+        if let Some(parsed) = self.parsed.get_mut(of) {
+            parsed.wanted = wanted;
+        }
     }
 
     /// Puts the commands of a text and of what it sources in a row.
-    fn expand(&mut self, file: &Arc<str>, above: &mut Vec<Arc<str>>, out: &mut Vec<Line>) {
-        above.push(file.clone());
-        let lines = self.parsed.get(file).cloned().unwrap_or_default();
-        for Read { line, source } in lines {
-            let refuse = |message: String| Diagnostic::new("S009", message).at(line.argument());
-            let wrong = match &source {
-                Some(name) if above.contains(name) => {
-                    Some(refuse(format!("`{name}` sources itself")))
+    fn expand(&mut self, of: u32, above: &mut Vec<u32>, out: &mut Lines) {
+        let Some(parsed) = self.parsed.get_mut(of as usize) else { return };
+        above.push(of);
+        let text = parsed.text.clone();
+        // Given back below: nothing above sources it a second time while it is expanded.
+        let wanted = std::mem::take(&mut parsed.wanted);
+        let mut sources = wanted.iter().peekable();
+        for spot in 0..text.spots.len() as u32 {
+            let source = sources.next_if(|w| w.spot == spot);
+            let line = || spot_of(&text, spot);
+            let wrong = match source.and_then(|w| w.text) {
+                Some(name) if above.contains(&name) => {
+                    let name = self.parsed.get(name as usize).map_or("", |p| &p.text.name);
+                    Some(format!("`{name}` sources itself"))
                 }
                 Some(_) if above.len() > MAX_SOURCE_DEPTH => {
-                    Some(refuse(format!("`source` is nested deeper than {MAX_SOURCE_DEPTH}")))
+                    Some(format!("`source` is nested deeper than {MAX_SOURCE_DEPTH}"))
                 }
                 _ if out.len() >= MAX_SCRIPT_COMMANDS => {
-                    Some(refuse(format!("the script has more than {MAX_SCRIPT_COMMANDS} commands")))
+                    Some(format!("the script has more than {MAX_SCRIPT_COMMANDS} commands"))
                 }
                 _ => None,
             };
-            if let Some(d) = wrong {
-                self.report.push(d);
+            if let Some(message) = wrong {
+                let place = line().map(|l| l.argument()).unwrap_or_default();
+                self.report.push(Diagnostic::new("S009", message).at(place));
                 break;
             }
             // A `source` stays in the row, so that endless sourcing of nothing is counted.
-            let (place, replays) = (line.clone(), is_replay(&line.command));
-            out.push(if replays {
-                Line { command: Command::Order(Order::Calm), ..line }
-            } else {
-                line
-            });
-            let first = out.len();
-            if let Some(name) = source {
-                self.expand(&name, above, out);
+            let replays = source.is_some_and(|w| w.replays);
+            out.push_spot(of, spot, replays);
+            let Some(name) = source.and_then(|w| w.text) else { continue };
+            if replays {
+                self.check_order(name, &line().map(|l| l.place()).unwrap_or_default());
             }
-            for l in out.iter().skip(first).filter(|l| replays && !is_of_order(&l.command)) {
-                let text = "a file of an order has lines of `order` and `goto`, not this one";
-                let d = Diagnostic::new("S040", text).at(l.place());
-                self.report.push(d.label(place.place(), "replayed here"));
-            }
+            self.expand(name, above, out);
             if self.report.has_errors() {
                 break;
             }
         }
+        if let Some(parsed) = self.parsed.get_mut(of as usize) {
+            parsed.wanted = wanted;
+        }
         above.pop();
     }
+
+    /// Refuses what does not belong into a text that is replayed at `place`.
+    fn check_order(&mut self, of: u32, place: &Place) {
+        let Some(parsed) = self.parsed.get(of as usize) else { return };
+        let text = parsed.text.clone();
+        for l in text.spots.iter().filter_map(|s| text.line(*s)) {
+            // What replays another file stands for `order calm`, and is looked at there.
+            if !is_of_order(&l.command) && !is_replay(&l.command) {
+                let text = "a file of an order has lines of `order` and `goto`, not this one";
+                let d = Diagnostic::new("S040", text).at(l.place());
+                self.report.push(d.label(place.clone(), "replayed here"));
+            }
+        }
+    }
+}
+
+/// A command of a text, read again.
+fn spot_of(text: &Text, spot: u32) -> Option<Line> {
+    text.line(*text.spots.get(spot as usize)?)
 }
 
 /// The file whose lines stand for a command.

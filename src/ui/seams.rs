@@ -55,7 +55,7 @@ pub fn replayed(command: &Command) -> Result<Vec<Command>, Diagnostic> {
     });
     let none = || Diagnostic::new("S009", "the file cannot be read");
     match lines {
-        Ok(lines) => Ok(lines.into_iter().map(|l| l.command).collect()),
+        Ok(lines) => Ok(lines.iter().map(|l| l.command).collect()),
         // The screen has room for one; where it is stands in front.
         Err(report) => Err(report.items.into_iter().next().map_or_else(none, |mut d| {
             if let (Some(file), Some(line)) = (&d.place.file, d.place.line)

@@ -24,6 +24,7 @@ use crate::engine::program::Program;
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
 use crate::limits::MAX_FILES_LISTED;
+use crate::load::mapped;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     KeyCode, KeyModifiers, MouseEventKind,
@@ -34,7 +35,7 @@ use crossterm::terminal::{
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
@@ -194,7 +195,8 @@ fn drags(i: &Incoming) -> bool {
 
 /// Starts the threads that listen to the terminal and to signals.
 fn listen(sender: Sender<Incoming>) -> io::Result<signal_hook::iterator::Handle> {
-    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+    // The terminal's own reader loses a change of size that comes together with a key.
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT, SIGWINCH])?;
     let handle = signals.handle();
     let to = sender.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
@@ -266,6 +268,12 @@ impl Shell {
                 next = self.at_hand();
             }
             self.draw(model)?;
+            // Drawing may have read bytes that are no longer there.
+            let disturbed = mapped::disturbed();
+            if !disturbed.is_empty() {
+                disturbed.into_iter().for_each(|d| model.refuse(d));
+                self.draw(model)?;
+            }
         }
     }
 
@@ -288,6 +296,13 @@ impl Shell {
             Incoming::Signal(SIGCONT) => {
                 self.terminal = blank()?;
                 return Ok(true);
+            }
+            Incoming::Signal(SIGWINCH) => {
+                // A window that was small for a moment has lost what was there, whatever size it
+                // has by now.
+                self.terminal = blank()?;
+                let size = self.terminal.size()?;
+                Message::Resize(size.width, size.height)
             }
             Incoming::Signal(signal) => {
                 self.signal = Some(signal);

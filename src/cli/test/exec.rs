@@ -15,7 +15,7 @@ use crate::limits::{MAX_TEST_BYTES, MAX_TEST_EVENTS, MAX_TEST_HEADER_BYTES};
 use crate::load::container;
 use crate::script::filetest::{self, Actual, FileTest, Grammar, Kind, TestRun, Verdict};
 use crate::script::print;
-use crate::script::runner::Line;
+use crate::script::runner::{Line, Lines};
 use clap::Parser as _;
 use std::fs::File;
 use std::io::{self, Read};
@@ -120,8 +120,8 @@ impl Case<'_> {
         let lines = match self.test.grammar {
             Grammar::Dbg => self.lines(),
             // What is drawn is where the file opens; keys go on from there.
-            _ if run.kind == Kind::Render => Ok(Vec::new()),
-            _ => Ok(vec![run::to_the_end()]),
+            _ if run.kind == Kind::Render => Ok(Lines::default()),
+            _ => Ok(Lines::from(run::to_the_end())),
         };
         let form = format_of(&command);
         let policy = match self.test.grammar {
@@ -226,7 +226,7 @@ impl Case<'_> {
     }
 
     /// The commands of a script; they may not write.
-    fn lines(&self) -> Result<Vec<Line>, Report> {
+    fn lines(&self) -> Result<Lines, Report> {
         let read = |path: &Path| -> Result<String, Diagnostic> {
             if path.exists() {
                 regular(path)?;
@@ -234,7 +234,7 @@ impl Case<'_> {
             scripts::read(path)
         };
         let lines = scripts::of_test(self.name, self.text, self.dir(), &read)?;
-        let writes = |l: &&Line| {
+        let writes = |l: &Line| {
             let text = print(&l.command);
             let verb = text.split(' ').next().unwrap_or_default();
             WRITERS.contains(&verb.trim_end_matches('!'))
@@ -260,7 +260,7 @@ fn format_of(command: &Cmd) -> Format {
 fn perform(
     kind: Kind,
     command: &Cmd,
-    (lines, policy): (&[Line], &Policy),
+    (lines, policy): (&Lines, &Policy),
     out: &mut Out<'_>,
 ) -> Result<Status, Failure> {
     match command {

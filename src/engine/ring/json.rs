@@ -3,6 +3,7 @@
 
 use super::event::{Agent, Event, EventKind};
 use super::keys::{Keys, Val, visit};
+use crate::diag::render::json_safe;
 use crate::engine::edit::{Change, Edit};
 use crate::engine::program::{Program, QueueId};
 use crate::udma::{Desc, cause};
@@ -129,7 +130,8 @@ pub fn event_json(e: &Event) -> Value {
 
 /// Appends an edit as one line; the time is that of the event that it follows.
 pub fn push_edit(out: &mut Vec<u8>, p: &Program, e: &Edit, t_ns: u64) {
-    out.extend_from_slice(edit_json(p, e, t_ns / 1000).to_string().as_bytes());
+    let text = edit_json(p, e, t_ns / 1000).to_string();
+    out.extend_from_slice(json_safe(&text).as_bytes());
     out.push(b'\n');
 }
 

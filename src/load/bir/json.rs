@@ -2,18 +2,18 @@
 
 use super::tape::{Json, Kind};
 use crate::bir::{Name, Value};
+use crate::diag::render::{is_unsafe, push_json_escape};
 use std::fmt::Write as _;
 
 /// Longest value that is written on one line although it could take several.
 const INLINE: usize = 120;
 
-/// A string in quotes; everything that is not printable ASCII stands as it is but for control
-/// characters.
+/// A string in quotes; everything that is not ASCII stands as it is but for what is not seen.
 pub fn quote(text: &str, out: &mut String) {
     out.push('"');
     let mut plain = 0;
     for (at, c) in text.char_indices() {
-        let odd = c.is_control() || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+        let odd = is_unsafe(c) || matches!(c, '"' | '\\');
         if !odd {
             continue;
         }
@@ -25,9 +25,7 @@ pub fn quote(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
+            c => push_json_escape(out, c),
         }
     }
     out.push_str(text.get(plain..).unwrap_or_default());

@@ -21,6 +21,7 @@ pub use perfetto::Time;
 pub use perform::perform;
 
 use crate::diag::Diagnostic;
+use crate::diag::render::json_safe;
 use crate::engine::command::ExportForm;
 use crate::engine::edit::Edit;
 use crate::engine::program::{Program, QueueId};
@@ -53,7 +54,8 @@ struct JsonLines<'a> {
 
 impl EventWriter for JsonLines<'_> {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        let file = serde_json::Value::from(self.file);
+        let file = serde_json::Value::from(self.file).to_string();
+        let file = json_safe(&file);
         out.extend_from_slice(
             format!("{{\"schema\":\"dmadbg.events/1\",\"file\":{file}}}\n").as_bytes(),
         );

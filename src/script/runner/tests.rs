@@ -50,7 +50,7 @@ fn none(_: &str, file: &str) -> Result<Source, Diagnostic> {
 fn go(text: &str, resolve: Resolver<'_>) -> Run {
     let (mut fake, mut said) = (Fake::default(), Vec::new());
     let end = parse("a.dbg", text, resolve)
-        .map(|lines| run(&mut fake, &lines, &mut |l| said.push(l.to_owned())));
+        .map(|lines| run(&mut fake, lines.iter(), &mut |l| said.push(l.to_owned())));
     Run { asked: fake.asked, said, end }
 }
 
@@ -192,7 +192,7 @@ fn a_session_alone_writes_no_file_and_says_so() {
     let p = Program::new(Generation::V3, Profile::default_profile());
     let mut s = Session::new(Arc::new(p));
     let lines = parse("a.dbg", "where\nsave a.dma\n", &mut none).unwrap();
-    match run(&mut s, &lines, &mut |_| {}) {
+    match run(&mut s, lines.iter(), &mut |_| {}) {
         End::Wrong(d) => assert_eq!((d.code, d.place.line), ("S022", Some(2))),
         other => panic!("{other:?}"),
     }
