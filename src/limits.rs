@@ -263,3 +263,6 @@ pub const MAX_TEST_DEPTH: usize = 64;
 pub const MAX_TEST_JOBS: u64 = 256;
 /// Lines of a difference that are shown.
 pub const MAX_DIFFERENCE_LINES: usize = 200;
+
+/// Slots of a ring that a survey tells of at once (`check::survey`): a page of descriptors.
+pub const SURVEY_CHUNK: u64 = 256;

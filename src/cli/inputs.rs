@@ -10,7 +10,7 @@ use crate::engine::ring::machine::run;
 use crate::load::module::{LoadedModule, ModuleOptions};
 use crate::load::raw::{RingView as RawRing, infer_arch};
 use crate::load::{LoadOptions, Loaded, RawImage};
-use crate::udma::{Desc, Dir, Generation, Profile};
+use crate::udma::{Desc, Dir, Generation, Profile, Rows};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,6 +82,10 @@ impl RingView for RawRing {
         self.each(first, n, |i, d| out[i as usize] = d);
         n as usize
     }
+
+    fn rows(&self, first: u64, count: u64) -> Option<Rows<'_>> {
+        RawRing::rows(self, first, count)
+    }
 }
 
 /// A part of a ring, as if it were the whole.
@@ -116,6 +120,11 @@ impl RingView for Window<'_> {
         let left = usize::try_from(self.len().saturating_sub(first)).unwrap_or(usize::MAX);
         let n = out.len().min(left);
         self.ring.read(self.range.0 + first, &mut out[..n])
+    }
+
+    fn rows(&self, first: u64, count: u64) -> Option<Rows<'_>> {
+        let left = self.len().saturating_sub(first).min(count);
+        self.ring.rows(self.range.0.checked_add(first)?, left)
     }
 }
 

@@ -18,6 +18,7 @@ mod module;
 mod moves;
 mod order;
 mod passes;
+mod question;
 mod range;
 mod search;
 mod span;

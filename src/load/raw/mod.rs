@@ -19,7 +19,7 @@ use crate::limits::{
     MAX_RING_DESCS, SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
-use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
+use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
 
 pub use batch::Batching;
 pub use browse::browse_program;
@@ -124,6 +124,14 @@ impl RingView {
         for (i, bytes) in (0..count).zip(rest) {
             f(i, Desc::from_bytes(bytes));
         }
+    }
+
+    /// Slots from `from` on where they lie, at most `count`.
+    pub fn rows(&self, from: u64, count: u64) -> Option<Rows<'_>> {
+        let slots = self.blob.bytes().as_chunks::<DESC_BYTES>().0;
+        let at = usize::try_from(self.first + from * self.stride).ok()?;
+        let left = self.slots.saturating_sub(from).min(count);
+        Some(Rows::new(slots.get(at..)?, self.stride as usize).first(left))
     }
 
     /// Byte offset of a slot in the image.
