@@ -12,6 +12,7 @@ pub mod cause;
 pub mod class;
 pub mod desc;
 pub mod describe;
+pub mod digits;
 pub mod engine_state;
 pub mod field;
 pub mod host;
