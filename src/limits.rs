@@ -125,7 +125,7 @@ pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// transfer may hang on; beyond it goes by way of scratch memory.
 pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
 /// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
-pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
+pub const MAX_LOWERED_INSTS: u64 = 1 << 22;
 /// Bytes of memory that the execution of a module may hold (4 GiB).
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and

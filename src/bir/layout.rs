@@ -5,11 +5,11 @@
 //! DRAM of internal tensors is one arena, their `addr` an offset in it; each external tensor is
 //! an address space of its own and gets a stretch of addresses here.
 
+use super::quick::QuickMap;
 use super::enums::{Dtype, Space, TensorKind};
 use super::module::{Module, Operand, Pair, Pattern};
 use super::walk::{Dim, Walk};
 use super::{Arch, Name};
-use std::collections::HashMap;
 use std::fmt;
 
 /// Flat address of byte 0 of partition 0 of SB.
@@ -173,8 +173,8 @@ impl fmt::Display for PlaceError {
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
     placed: Vec<Placed>,
-    locations: HashMap<Name, usize>,
-    sets: HashMap<Name, Vec<usize>>,
+    locations: QuickMap<Name, usize>,
+    sets: QuickMap<Name, Vec<usize>>,
     errors: Vec<(Name, PlaceError)>,
 }
 

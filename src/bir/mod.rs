@@ -8,6 +8,7 @@ pub mod expr;
 pub mod generate;
 pub mod layout;
 pub mod memory;
+pub mod quick;
 pub mod module;
 pub mod shrink;
 pub mod transfer;

@@ -16,7 +16,7 @@ use super::source::Source;
 use crate::diag::{Diagnostic, Place};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{
-    MAX_RING_DESCS, SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
+    SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
@@ -147,20 +147,14 @@ impl RingView {
         RingView { first: self.first + from * self.stride, slots, ..self.clone() }
     }
 
-    /// The bytes of the first `count` slots: a slice where they lie together, else a copy,
-    /// which is bounded by the largest legal ring.
+    /// The bytes of the first `count` slots, where they lie.
     pub fn bytes(&self, count: u64) -> Blob {
-        let count = count.min(self.slots);
+        let count = count.min(self.slots) as usize;
+        let first = self.first as usize;
         if self.stride == 1 {
-            let at = self.first as usize * DESC_BYTES;
-            return self.blob.slice(at, count as usize * DESC_BYTES);
+            return self.blob.slice(first * DESC_BYTES, count * DESC_BYTES);
         }
-        let count = count.min(MAX_RING_DESCS);
-        let mut out = Vec::with_capacity(count as usize * DESC_BYTES);
-        for i in 0..count {
-            out.extend(self.get(i).unwrap_or_default().to_bytes());
-        }
-        Blob::from_vec(out)
+        Blob::turns(self.blob.clone(), first, self.stride as usize, count)
     }
 }
 

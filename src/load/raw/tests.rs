@@ -178,7 +178,7 @@ fn load_raw_one_direction_or_too_many_slots_give_no_program() {
     let (p, r) = to_program(&i, &LoadOptions::default());
     assert!(p.is_none() && !r.has_errors());
     assert!(r.items.iter().any(|d| d.code == "D022"));
-    let large = vec![0u8; (MAX_RING_DESCS as usize + 16) * 16];
+    let large = vec![0u8; (crate::limits::MAX_RING_DESCS as usize + 16) * 16];
     let b = Blob::from_vec(large);
     let rings = Dir::BOTH.map(|d| Some(RingView::whole(d, b.clone())));
     let i = RawImage::new("big", "", rings);
