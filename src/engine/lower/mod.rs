@@ -202,9 +202,18 @@ pub fn lower_with(
     stop: Stage,
     seen: &mut dyn FnMut(&Snapshot),
 ) -> Lowered {
+    lower_shared(Arc::new(module.clone()), opts, stop, seen)
+}
+
+/// As [`lower_with`], of a module that is shared: the first snapshot is it.
+pub fn lower_shared(
+    mut module: Arc<Module>,
+    opts: &Options,
+    stop: Stage,
+    seen: &mut dyn FnMut(&Snapshot),
+) -> Lowered {
     let mut cx = Context::new(opts, module.arch);
     let mut lowered = Lowered { snapshots: Vec::new() };
-    let mut module = Arc::new(module.clone());
     for stage in Stage::ALL {
         let run = match stage {
             Stage::Loaded => None,
