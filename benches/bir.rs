@@ -19,6 +19,19 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Seconds that the threads of this process had of a processor, those that ended too: in steps
+/// of a hundredth, and less touched than the clock by what others do beside.
+fn on_cpu() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let rest = text.rsplit_once(')')?.1;
+    let mut fields = rest.split_whitespace().skip(11).map_while(|n| n.parse::<f64>().ok());
+    Some((fields.next()? + fields.next()?) / 100.0)
+}
+
+fn cpu_since(begin: Option<f64>) -> f64 {
+    begin.zip(on_cpu()).map_or(f64::NAN, |(a, b)| b - a)
+}
+
 fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) {
     let mut best = f64::INFINITY;
     for _ in 0..2 {
@@ -60,7 +73,7 @@ fn large() {
     for n in [n / 4, n / 2, n] {
         let json = text_to_json("m", &module(n)).unwrap();
         let opts = ModuleOptions::default();
-        let begin = Instant::now();
+        let (cpu, begin) = (on_cpu(), Instant::now());
         let (m, _) = LoadedModule::read("m", json.as_bytes(), true, &opts, None).unwrap();
         assert!(!m.is_wrong() && !m.lowered.has_errors());
         let read = begin.elapsed().as_secs_f64();
@@ -69,15 +82,20 @@ fn large() {
         let peak = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak = peak.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("").to_owned();
         println!(
-            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s; {peak}",
-            json.len() / 1_000_000
+            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {peak}",
+            json.len() / 1_000_000,
+            cpu_since(cpu),
         );
         if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
-            let begin = Instant::now();
+            let (cpu, begin) = (on_cpu(), Instant::now());
             let run = exec::Options::default();
             let proof = validate(&m.lowered, Some(&p), &m.memory, &run).unwrap();
             let took = begin.elapsed().as_secs_f64();
-            println!("  proof of each stage and the rings in {took:.2} s, {} verdicts", proof.stages.len());
+            println!(
+                "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts",
+                cpu_since(cpu),
+                proof.stages.len()
+            );
         }
     }
 }

@@ -73,7 +73,8 @@ fn measure(path: &Path) {
 }
 
 fn main() {
-    let mut samples: Vec<PathBuf> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).map(PathBuf::from).collect();
+    let mut samples: Vec<PathBuf> =
+        std::env::args().skip(1).filter(|a| !a.starts_with('-')).map(PathBuf::from).collect();
     let dir = tempfile::tempdir().unwrap();
     if samples.is_empty() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-programs");
@@ -84,7 +85,8 @@ fn main() {
             .collect();
         all.sort();
         samples.extend(all.into_iter().rev().take(6).map(|f| f.1));
-        let mib: u64 = std::env::var("DMADBG_BENCH_MIB").ok().and_then(|t| t.parse().ok()).unwrap_or(1024);
+        let mib: u64 =
+            std::env::var("DMADBG_BENCH_MIB").ok().and_then(|t| t.parse().ok()).unwrap_or(1024);
         let path = dir.path().join("large.tx.bin");
         let mut out = BufWriter::with_capacity(1 << 20, std::fs::File::create(&path).unwrap());
         for i in 0..mib << 16 {

@@ -50,10 +50,16 @@ pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
 pub const SAMPLE_PROBE_SLOTS: u64 = 16;
 /// Probes spread over the rest of a raw image.
 pub const SAMPLE_PROBES: u64 = 256;
+/// Probes after which the pages looked at so far are given back; the system may map 2 MiB a probe.
+pub const SAMPLE_LET_GO: u64 = 16;
 /// Probes of the second look, taken only where the first saw no used slot.
 pub const SAMPLE_PROBES_DEEP: u64 = 1024;
 /// Images up to this many slots (16 MiB) are looked at whole on the second look.
 pub const SAMPLE_WHOLE_SLOTS: u64 = 1 << 20;
+/// Slots up to which a run is made of a raw image unasked, where someone waits for a first look.
+pub const MAX_LOOK_RUN_SLOTS: u64 = 1 << 17;
+/// Slots up to which `check` makes a run of a raw image, and looks for races in it, unasked.
+pub const MAX_CHECK_RUN_SLOTS: u64 = 1 << 20;
 /// Bytes of a dump directory's index that are read.
 pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that one transfer of the host script may move (1 TiB).

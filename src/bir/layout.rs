@@ -5,9 +5,9 @@
 //! DRAM of internal tensors is one arena, their `addr` an offset in it; each external tensor is
 //! an address space of its own and gets a stretch of addresses here.
 
-use super::quick::QuickMap;
 use super::enums::{Dtype, Space, TensorKind};
 use super::module::{Module, Operand, Pair, Pattern};
+use super::quick::QuickMap;
 use super::walk::{Dim, Walk};
 use super::{Arch, Name};
 use std::fmt;

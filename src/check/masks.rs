@@ -24,7 +24,8 @@ impl Check for Masks {
     }
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
-        let (Some((tx, tx_order)), Some((rx, rx_order))) = (ctx.surveyed(Dir::Tx), ctx.surveyed(Dir::Rx))
+        let (Some((tx, tx_order)), Some((rx, rx_order))) =
+            (ctx.surveyed(Dir::Tx), ctx.surveyed(Dir::Rx))
         else {
             return;
         };
@@ -78,9 +79,7 @@ fn traces(ring: Surveyed<'_>, dir: Dir, order: Order, small: u64) -> Option<(u64
         true
     };
     ring.pieces(order.len, |piece| match piece {
-        Piece::Slot(index, desc) => {
-            slot(index, (!desc.is_zero()).then(|| phase_of(desc, dir)))
-        }
+        Piece::Slot(index, desc) => slot(index, (!desc.is_zero()).then(|| phase_of(desc, dir))),
         Piece::Chunk(from, to, chunk) if chunk.kind == Kind::Empty => {
             (from..to).all(|index| slot(index, None))
         }

@@ -14,8 +14,8 @@ use super::pairs::{self, MARKER_BYTES};
 use super::{RingPair, operations, ranges, sentinels};
 use crate::limits::SURVEY_CHUNK;
 use crate::udma::describe::named;
-use crate::udma::template::TEMPLATE_BIT;
 use crate::udma::lanes::desc;
+use crate::udma::template::TEMPLATE_BIT;
 use crate::udma::{Desc, Dir, Field, Generation, Rows, View, notes};
 
 /// Slots of a chunk.
@@ -71,12 +71,18 @@ impl Survey {
     /// together with [`Survey::append`].
     pub fn part(pair: &RingPair<'_>, from: u64, to: u64) -> Survey {
         let mut out = Survey::default();
-        for at in from..to {
-            let [tx, rx] = Dir::BOTH.map(|dir| {
+        let rows = |at: u64| {
+            Dir::BOTH.map(|dir| {
                 let ring = pair.ring(dir)?;
                 let left = ring.len().saturating_sub(at * CHUNK).min(CHUNK);
-                (left > 0).then(|| ring.rows(at * CHUNK, left).unwrap_or_default())
-            });
+                (left > 0 && at < to).then(|| ring.rows(at * CHUNK, left).unwrap_or_default())
+            })
+        };
+        let mut next = rows(from);
+        for at in from..to {
+            let [tx, rx] = std::mem::replace(&mut next, rows(at + 1));
+            // A chunk is looked at more than once; the next one comes from memory meanwhile.
+            next.iter().flatten().for_each(|r| r.come());
             let look = |rows: &Option<Rows<'_>>, dir| rows.map(|r| chunk(r, dir, pair.arch));
             let (mut t, r) = (look(&tx, Dir::Tx), look(&rx, Dir::Rx));
             if let (Some(t), Some(r)) = (&mut t, &r)
@@ -155,32 +161,38 @@ fn less_one(word: u64) -> u64 {
     word.wrapping_sub(1) & LENGTH
 }
 
-/// What the addresses of a chunk have in common.
-#[derive(Default)]
+/// Bits of an address that are all set where it lies less than the longest descriptor before an
+/// end of a window.
+const BEFORE_END: u64 = !(WINDOW | LENGTH);
+
+/// What the addresses of a chunk have in common: bits that one has, bits that all have. Most
+/// questions are answered by these alone; where they are not, each address is asked.
 struct Addresses {
     any: u64,
-    crosses: u64,
-    null: bool,
+    all: u64,
 }
 
 impl Addresses {
+    const NONE: Addresses = Addresses { any: 0, all: u64::MAX };
+
     #[inline(always)]
-    fn add(&mut self, ptr: u64, host: u64) {
+    fn add(&mut self, ptr: u64) {
         self.any |= ptr;
-        self.crosses |= ptr ^ ptr.wrapping_add(LENGTH);
-        self.null |= ptr & !host == 0;
+        self.all &= ptr;
     }
 
-    fn regular(&self, rows: Rows<'_>) -> bool {
+    fn regular(&self, rows: Rows<'_>, host: u64) -> bool {
+        let every = |ok: fn(u64, u64) -> bool| {
+            let mut all = true;
+            rows.each(|_, ptr| all &= ok(ptr, host));
+            all
+        };
+        let has = |bits: u64| self.any & bits == bits;
         self.any & STRANGE == 0
-            && self.crosses & WINDOW == 0
-            && !self.null
+            && (self.all & !host != 0 || every(|ptr, host| ptr & !host != 0))
+            && (!has(BEFORE_END) || every(|ptr, _| (ptr ^ ptr.wrapping_add(LENGTH)) & WINDOW == 0))
             && match self.any & SENTINEL_BITS {
-                0 => {
-                    let mut even = false;
-                    rows.each(|_, ptr| even |= ptr as u32 == EVEN_SENTINEL);
-                    !even
-                }
+                0 => !has(EVEN_SENTINEL.into()) || every(|ptr, _| ptr as u32 != EVEN_SENTINEL),
                 _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
             }
     }
@@ -190,33 +202,33 @@ impl Addresses {
 fn tx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
     let like = rows.first_words()?.0;
     let host = arch.host_base();
-    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::default());
+    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
     rows.each(|w, ptr| {
         differ |= w ^ like;
         bytes += less_one(w) + 1;
-        at.add(ptr, host);
+        at.add(ptr);
     });
-    (differ & !tx_free(arch) == 0 && at.regular(rows)).then_some(bytes as u32)
+    (differ & !tx_free(arch) == 0 && at.regular(rows, host)).then_some(bytes as u32)
 }
 
 /// Whether an Rx chunk is calm, and its bytes; `None` says nothing.
 fn rx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
     let (like, first) = rows.first_words()?;
     let host = arch.host_base();
-    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::default());
+    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
     // The first slot does not overlap itself: it has the same address.
     let (mut last, mut length, mut overlap) = (first, less_one(like), false);
     rows.each(|w, ptr| {
         differ |= w ^ like;
         let now = less_one(w);
         bytes += now + 1;
-        at.add(ptr, host);
+        at.add(ptr);
         // One begins inside of the other, less than its length behind it, not at its start.
         let behind = ptr.wrapping_sub(last);
         overlap |= (behind.wrapping_sub(1) < length) | (!behind < now);
         (last, length) = (ptr, now);
     });
-    (differ & !rx_free(arch) == 0 && !overlap && at.regular(rows)).then_some(bytes as u32)
+    (differ & !rx_free(arch) == 0 && !overlap && at.regular(rows, host)).then_some(bytes as u32)
 }
 
 /// What a chunk is. No slots make an odd one.

@@ -64,7 +64,11 @@ fn image(slots: &[Desc]) -> Vec<u8> {
 }
 
 /// How the rings lie: each alone, both, in turn in one image, of another length.
-fn with_rings<T>(slots: &[[Desc; 2]], how: u8, f: impl FnOnce(Option<&dyn RingView>, Option<&dyn RingView>) -> T) -> T {
+fn with_rings<T>(
+    slots: &[[Desc; 2]],
+    how: u8,
+    f: impl FnOnce(Option<&dyn RingView>, Option<&dyn RingView>) -> T,
+) -> T {
     let side = |i: usize| image(&slots.iter().map(|p| p[i]).collect::<Vec<_>>());
     let (t, r) = (side(0), side(1));
     let both = image(slots.as_flattened());
@@ -72,7 +76,10 @@ fn with_rings<T>(slots: &[[Desc; 2]], how: u8, f: impl FnOnce(Option<&dyn RingVi
     let view = ImageView::new;
     match how % 5 {
         0 => f(Some(&view(&t)), Some(&view(&r))),
-        1 => f(Some(&ImageView::interleaved(&both, false)), Some(&ImageView::interleaved(&both, true))),
+        1 => f(
+            Some(&ImageView::interleaved(&both, false)),
+            Some(&ImageView::interleaved(&both, true)),
+        ),
         2 => f(Some(&view(&t)), None),
         3 => f(None, Some(&view(&r))),
         _ => f(Some(&view(&t)), Some(&view(short))),
@@ -80,11 +87,18 @@ fn with_rings<T>(slots: &[[Desc; 2]], how: u8, f: impl FnOnce(Option<&dyn RingVi
 }
 
 /// The report with a survey and the plain twin's.
-fn both(slots: &[[Desc; 2]], how: u8, arch: Generation, start: Option<u64>) -> (Report, Report, u64) {
+fn both(
+    slots: &[[Desc; 2]],
+    how: u8,
+    arch: Generation,
+    start: Option<u64>,
+) -> (Report, Report, u64) {
     with_rings(slots, how, |tx, rx| {
-        let pair = RingPair { tx, rx, arch, profile: Profile::default_profile(), queue: None, start };
+        let pair =
+            RingPair { tx, rx, arch, profile: Profile::default_profile(), queue: None, start };
         let survey = Survey::of(&pair);
-        let calm = Dir::BOTH.map(|d| survey.chunks(d).iter().filter(|c| c.kind == Kind::Calm).count());
+        let calm =
+            Dir::BOTH.map(|d| survey.chunks(d).iter().filter(|c| c.kind == Kind::Calm).count());
         let plain = run_surveyed(pair, &Survey::default());
         (run(pair), plain, calm.iter().sum::<usize>() as u64)
     })
@@ -162,8 +176,14 @@ fn staged_rings_are_calm_but_for_where_a_lap_ends() {
 fn a_survey_in_parts_is_the_survey() {
     let slots = pairs(9 * CHUNK + 5, 3, Generation::V3, (300, 1));
     with_rings(&slots, 1, |tx, rx| {
-        let pair =
-            RingPair { tx, rx, arch: Generation::V3, profile: Profile::default_profile(), queue: None, start: None };
+        let pair = RingPair {
+            tx,
+            rx,
+            arch: Generation::V3,
+            profile: Profile::default_profile(),
+            queue: None,
+            start: None,
+        };
         let mut parts = Survey::default();
         for at in (0..12).step_by(4) {
             parts.append(Survey::part(&pair, at, at + 4));
@@ -180,4 +200,66 @@ fn every_sentinel_has_one_of_the_bits_that_the_fast_look_asks_for() {
         let told = *value == EVEN_SENTINEL || u64::from(*value) & SENTINEL_BITS != 0;
         assert!(told, "{value:#x}");
     }
+}
+
+/// What is told of a chunk's addresses from the bits that they share is what each by itself says.
+#[test]
+fn addresses_are_judged_together_as_one_by_one() {
+    let alone = |ptr: u64, host: u64| {
+        ptr & STRANGE == 0
+            && ptr & !host != 0
+            && (ptr ^ ptr.wrapping_add(LENGTH)) & WINDOW == 0
+            && sentinels::word(ptr as u32).is_none()
+    };
+    let end = 1u64 << 40;
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let mut told = [0; 2];
+    for arch in ARCHS {
+        let host = arch.host_base();
+        let odd = [
+            0,
+            4,
+            8,
+            host,
+            host + 4,
+            end - 4,
+            end - 0xffff,
+            end - 0x1_0000,
+            end - 0x1_0004,
+            end,
+            host + end - 8,
+            0xcccc_cccc,
+            0x1_cccc_cccc,
+            0xcccc_cccc << 4,
+            0xdead_beef,
+            host + 0xcccc_cccc,
+            TEMPLATE_BIT,
+            1 << 56,
+            0x0fff_ffff_0000,
+            0x4444_4444,
+            0x8888_8888,
+        ];
+        for n in 0..20_000u64 {
+            let mut next = || {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(n | 1);
+                seed >> 33
+            };
+            let base = [0x1000, 0x1_0000_0000, host, host + 0x1000_0000][next() as usize % 4];
+            let mut slots: Vec<Desc> = (0..1 + next() % 5)
+                .map(|i| Desc { ptr: base + (i + n % 9) * 0x1000, ..Desc::default() })
+                .collect();
+            if next() % 2 == 0 {
+                let at = next() as usize % slots.len();
+                slots[at].ptr = odd[next() as usize % odd.len()];
+            }
+            let bytes = image(&slots);
+            let rows = Rows::new(bytes.as_chunks().0, 1);
+            let mut at = Addresses::NONE;
+            rows.each(|_, ptr| at.add(ptr));
+            let plain = slots.iter().all(|d| alone(d.ptr, host));
+            assert_eq!(at.regular(rows, host), plain, "{arch} {slots:?}");
+            told[usize::from(plain)] += 1;
+        }
+    }
+    assert!(told.iter().all(|n| *n > 10_000), "{told:?}");
 }

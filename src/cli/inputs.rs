@@ -7,6 +7,7 @@ use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
+use crate::limits::{MAX_CHECK_RUN_SLOTS, MAX_LOOK_RUN_SLOTS};
 use crate::load::module::{LoadedModule, ModuleOptions};
 use crate::load::raw::{RingView as RawRing, infer_arch};
 use crate::load::{LoadOptions, Loaded, RawImage};
@@ -133,9 +134,11 @@ impl RingView for Window<'_> {
 pub enum Depth {
     /// Its slots as they lie.
     Browse,
+    /// A program of it, too, if that takes no longer than a look.
+    Look,
     /// A program of it, too.
     Program,
-    /// The end of a calm run of it, too.
+    /// The end of a calm run of it, too; of a raw image if it is not too large for that.
     Run,
 }
 
@@ -155,6 +158,11 @@ pub fn load_options(opts: &RingOpts, module: &ModuleOptions, depth: Depth) -> Lo
         slots: opts.slots,
         module: module.clone(),
         browse: depth == Depth::Browse,
+        run_slots: match depth {
+            Depth::Look => Some(MAX_LOOK_RUN_SLOTS),
+            Depth::Run => Some(MAX_CHECK_RUN_SLOTS),
+            Depth::Browse | Depth::Program => None,
+        },
         ..LoadOptions::default()
     }
 }

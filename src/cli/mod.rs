@@ -131,7 +131,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
             let policy = a.lints.policy().map_err(Report::from)?;
-            let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
+            let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Look)?;
             let mut facts = info::facts(&input, a.rings.start);
             facts.more.extend(info::races(&input, a.reading));
             info::print(&facts, out)?;
@@ -175,7 +175,7 @@ pub fn browse(
     module: &ModuleOpts,
 ) -> Result<(Session, Title), Failure> {
     let options = module.options()?;
-    let loaded = inputs::load(files, rings, &options, Depth::Program)?;
+    let loaded = inputs::load(files, rings, &options, Depth::Look)?;
     // One direction alone, or an image larger than a ring, can still be browsed.
     let browse = || {
         let opts = inputs::load_options(rings, &options, Depth::Browse);

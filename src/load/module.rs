@@ -98,8 +98,7 @@ impl LoadedModule {
             let judge = || verify::verify(&module, &layout);
             let judged = s.spawn(judge);
             let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
-            let lowered =
-                lower::lower_shared(module.clone(), &opts.lower, opts.upto, &mut |_| {});
+            let lowered = lower::lower_shared(module.clone(), &opts.lower, opts.upto, &mut |_| {});
             (judged.join().unwrap_or_else(|_| judge()), memory, lowered)
         });
         let spans = Arc::new(loaded.spans);

@@ -28,6 +28,18 @@ impl Source {
         Source { name: name.into(), blob, mapped: None }
     }
 
+    /// Gives the mapped pages back that were looked at so far: a look here and there takes no
+    /// memory in proportion to the file, however much the system maps around each place.
+    #[allow(unsafe_code)]
+    pub fn let_go(&self) {
+        #[cfg(unix)]
+        if let Some(m) = &self.mapped {
+            // SAFETY: the mapping is shared and read-only, so no page of it holds anything that
+            // the file does not: a later look finds the same bytes again.
+            let _ = unsafe { m.0.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+
     /// Says that from now on the bytes are read in order. Until then a mapping reads nothing
     /// ahead, so that probing a large file here and there does not read all of it.
     pub fn in_order(&self) {
@@ -127,7 +139,10 @@ mod tests {
             let path = dir.path().join(format!("{len}.bin"));
             let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
-            assert_eq!(open(&path).unwrap().blob.bytes(), bytes);
+            let s = open(&path).unwrap();
+            assert_eq!(s.blob.bytes(), bytes);
+            s.let_go();
+            assert_eq!(s.blob.bytes(), bytes);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The blocks of descriptors that `lower_dma` adds to queues (`docs/lowering.md`, "Blocks"):
 //! how they are named and numbered, where a section begins, where too long a block is cut.
 
-use crate::bir::{Block, Body, DmaBlock, Engine, Inst, Module, Name, Opcode, Pos, Update};
 use crate::bir::quick::{QuickMap, QuickSet};
+use crate::bir::{Block, Body, DmaBlock, Engine, Inst, Module, Name, Opcode, Pos, Update};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

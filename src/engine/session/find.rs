@@ -89,9 +89,9 @@ impl Session {
                 self.machine().memory.read(ring.slot_addr(first), bytes);
                 block.take(first, bytes);
                 let before = out.asked;
-                let at_once = question.as_mut().is_some_and(|q| {
-                    q.each(&block, |index| out.matches(d, index))
-                });
+                let at_once = question
+                    .as_mut()
+                    .is_some_and(|q| q.each(&block, |index| out.matches(d, index)));
                 if at_once {
                     out.asked += block.used;
                     answered |= block.used > 0;

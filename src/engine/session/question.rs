@@ -144,7 +144,9 @@ fn depth(e: &Expr) -> usize {
 fn is_of_slot(e: &Expr) -> bool {
     match e {
         Expr::Here(_) => true,
-        Expr::Unary(_, a) | Expr::Mem { addr: a, .. } | Expr::Reg { offset: a, .. } => is_of_slot(a),
+        Expr::Unary(_, a) | Expr::Mem { addr: a, .. } | Expr::Reg { offset: a, .. } => {
+            is_of_slot(a)
+        }
         Expr::Slot { index, .. } => is_of_slot(index),
         Expr::Binary(_, a, b) => is_of_slot(a) || is_of_slot(b),
         _ => false,
@@ -193,7 +195,8 @@ impl Compiler<'_> {
 
 /// An operation; a comparison of bits with a value is done where the bits lie.
 fn test(op: BinOp, a: Node, b: Node) -> Node {
-    let compares = matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
+    let compares =
+        matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
     match (&a, &b) {
         (Node::Bits(bits), Node::Const(v)) if compares && v << bits.shift >> bits.shift == *v => {
             Node::Test(*bits, op, v << bits.shift)
@@ -236,9 +239,8 @@ fn fill(node: &Node, block: &Block, out: &mut Lanes, scratch: &mut Vec<Lanes>) -
         Node::Binary(op, a, b) => {
             fill(a, block, out, scratch)?;
             let mut second = scratch.pop().unwrap_or([0; BLOCK]);
-            let done = fill(b, block, &mut second, scratch).and_then(|()| {
-                operate(*op, block, out, &second)
-            });
+            let done = fill(b, block, &mut second, scratch)
+                .and_then(|()| operate(*op, block, out, &second));
             scratch.push(second);
             done?;
         }

@@ -52,8 +52,21 @@ fn slot() -> impl Strategy<Value = [u8; 16]> {
 
 fn leaf() -> impl Strategy<Value = Expr> {
     const NAMES: &[&str] = &[
-        "length", "index", "addr", "phase", "len_ctrl", "buf_ptr", "meta_ctrl", "first", "last",
-        "len_ctrl.length", "meta_ctrl.write_barrier", "dmb", "buf2_ptr_lo", "life", "meta1",
+        "length",
+        "index",
+        "addr",
+        "phase",
+        "len_ctrl",
+        "buf_ptr",
+        "meta_ctrl",
+        "first",
+        "last",
+        "len_ctrl.length",
+        "meta_ctrl.write_barrier",
+        "dmb",
+        "buf2_ptr_lo",
+        "life",
+        "meta1",
         "ring_id",
     ];
     let queue = QueueRef::Selected;
@@ -82,7 +95,8 @@ fn expr() -> impl Strategy<Value = Expr> {
 
 fn asked(s: &Session, e: &Expr, plainly: bool) -> Result<Found, &'static str> {
     let go_on = &mut |_| ControlFlow::Continue(());
-    let found = if plainly { s.slots_found_plainly(None, e, go_on) } else { s.slots_found(None, e, go_on) };
+    let found =
+        if plainly { s.slots_found_plainly(None, e, go_on) } else { s.slots_found(None, e, go_on) };
     found.map_err(|d| d.code)
 }
 

@@ -16,7 +16,7 @@ use super::source::Source;
 use crate::diag::{Diagnostic, Place};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{
-    SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
+    SAMPLE_EDGE_SLOTS, SAMPLE_LET_GO, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
@@ -251,8 +251,10 @@ impl Sampled {
 }
 
 /// Looks at both ends and at probes spread evenly between them; where all of those are
-/// unused, at the whole of a small image and at more probes of a large one.
-fn sample(bytes: &[u8]) -> Sampled {
+/// unused, at the whole of a small image and at more probes of a large one. What was looked at
+/// is let go of now and then.
+fn sample(source: &Source) -> Sampled {
+    let bytes = source.blob.bytes();
     let slots = (bytes.len() / DESC_BYTES) as u64;
     let mut s = Sampled::default();
     s.window(bytes, 0, SAMPLE_EDGE_SLOTS);
@@ -264,9 +266,14 @@ fn sample(bytes: &[u8]) -> Sampled {
         for probes in [SAMPLE_PROBES, deep] {
             let step = (slots / probes).max(SAMPLE_PROBE_SLOTS) & !1;
             let mut at = SAMPLE_EDGE_SLOTS;
+            let mut looks = 0;
             while at < tail && (probes == SAMPLE_PROBES || s.used() == 0) {
                 s.window(bytes, at, SAMPLE_PROBE_SLOTS.min(tail - at));
                 at += step;
+                looks += 1;
+                if looks % SAMPLE_LET_GO == 0 {
+                    source.let_go();
+                }
             }
         }
     }
@@ -274,8 +281,8 @@ fn sample(bytes: &[u8]) -> Sampled {
 }
 
 /// Tells how an image is to be read, and why.
-fn direction(bytes: &[u8]) -> Result<(RingChoice, String), Diagnostic> {
-    let s = sample(bytes);
+fn direction(source: &Source) -> Result<(RingChoice, String), Diagnostic> {
+    let s = sample(source);
     let n = s.used();
     let all = |side: [u64; 2]| side.iter().sum::<u64>() == n;
     if n == 0 {
@@ -330,7 +337,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
     }
     let (choice, why) = match choice {
         Some(c) => (c, format!("read as {} because --ring says so", c.name())),
-        None => direction(blob.bytes()).map_err(|d| d.in_file(name))?,
+        None => direction(source).map_err(|d| d.in_file(name))?,
     };
     source.in_order();
     let rings = match choice {

@@ -187,6 +187,18 @@ fn load_raw_one_direction_or_too_many_slots_give_no_program() {
 }
 
 #[test]
+fn load_raw_of_more_slots_than_are_run_unasked_gives_no_program_but_a_window_does() {
+    let i = written(24, 48);
+    let of = |run_slots, slots| LoadOptions { run_slots, slots, ..LoadOptions::default() };
+    let (p, r) = to_program(&i, &of(Some(47), None));
+    assert!(p.is_none() && r.items.iter().any(|d| d.code == "D009"));
+    let whole = to_program(&i, &of(None, None)).0.unwrap();
+    assert_eq!(to_program(&i, &of(Some(48), None)).0.unwrap(), whole);
+    let asked = to_program(&i, &of(Some(47), Some((0, u64::MAX)))).0.unwrap();
+    assert_eq!(asked.script.len(), whole.script.len());
+}
+
+#[test]
 fn load_raw_chains_pair_by_their_bytes() {
     // A chain of three Tx into one Rx, then a completion pair.
     let chain = |flags: u32, len| Desc { len_ctrl: flags | 1 << 24 | len, ..tx(1, 0, HOST) };
