@@ -37,10 +37,37 @@ fn key(r: u64) -> (KeyCode, KeyModifiers) {
     }
 }
 
-fn told(what: &str, mut times: Vec<f64>) {
+/// How often this thread was sent off its processor so far; 0 where the system does not tell.
+fn sent_off() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("nonvoluntary_ctxt_switches:"));
+    line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Seconds of a call; none where something else had the processor meanwhile, which says nothing
+/// of the call. How many those were is printed.
+fn timed(f: impl FnOnce()) -> Option<f64> {
+    let (before, begin) = (sent_off(), Instant::now());
+    f();
+    let took = begin.elapsed().as_secs_f64();
+    (sent_off() == before).then_some(took)
+}
+
+fn told(what: &str, times: Vec<Option<f64>>) {
+    let left_out = times.iter().filter(|t| t.is_none()).count();
+    let mut times: Vec<f64> = times.into_iter().flatten().collect();
+    if times.is_empty() {
+        return println!("  {what:<8} no call had the processor for itself");
+    }
     times.sort_by(f64::total_cmp);
     let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize] * 1e3;
-    println!("  {what:<8} p50 {:>7.3}  p99 {:>7.3}  max {:>7.3} ms", at(0.5), at(0.99), at(1.0));
+    println!(
+        "  {what:<8} p50 {:>7.3}  p99 {:>7.3}  max {:>7.3} ms, {left_out} of {} interrupted",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        times.len() + left_out
+    );
 }
 
 fn measure(path: &Path) {
@@ -60,13 +87,13 @@ fn measure(path: &Path) {
         r ^= r >> 7;
         r ^= r << 17;
         let (code, modifiers) = key(r >> 20);
-        let begin = Instant::now();
-        update_all(&mut model, Message::Key(KeyEvent::new(code, modifiers)));
-        updates.push(begin.elapsed().as_secs_f64());
-        let begin = Instant::now();
-        buf.reset();
-        dmadbg::ui::view::draw(&model, &mut buf);
-        draws.push(begin.elapsed().as_secs_f64());
+        updates.push(timed(|| {
+            update_all(&mut model, Message::Key(KeyEvent::new(code, modifiers)));
+        }));
+        draws.push(timed(|| {
+            buf.reset();
+            dmadbg::ui::view::draw(&model, &mut buf);
+        }));
     }
     told("update", updates);
     told("draw", draws);
