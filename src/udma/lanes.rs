@@ -74,7 +74,7 @@ impl<'a> Rows<'a> {
         let turns = second.is_some_and(|(a, b)| std::ptr::eq(a, b));
         match (self.step, other.step) {
             // In turn in one image: the slot behind one is the other's.
-            (2, 2) if turns && self.slots.len() % 2 == 0 && self.len() <= other.len() => {
+            (2, 2) if turns && self.slots.len().is_multiple_of(2) && self.len() <= other.len() => {
                 let pairs = self.slots.as_chunks::<2>().0;
                 pairs.iter().for_each(|[a, b]| f(words(a), words(b)));
             }

@@ -220,7 +220,8 @@ impl Plan {
                 insts.push(self.rename(&new, order).unwrap_or(new));
                 continue;
             }
-            match self.replaced.pop_front_if(|r| r.0 == order) {
+            let replaced = self.replaced.front().is_some_and(|r| r.0 == order);
+            match replaced.then(|| self.replaced.pop_front()).flatten() {
                 Some((_, r)) => {
                     for new in r.insts {
                         insts.push(self.rename(&new, order).unwrap_or(new));
