@@ -9,14 +9,28 @@ use dmadbg::engine::lower::{self, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options};
 use dmadbg::engine::order::Readings;
 use dmadbg::engine::ring::machine;
-use dmadbg::engine::validate::Reference;
+use dmadbg::engine::validate::{Reference, validate};
 use dmadbg::load::bir::tape::Tape;
 use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_json, write_text};
-use dmadbg::udma::Generation;
+use dmadbg::load::module::{LoadedModule, ModuleOptions};
+use dmadbg::udma::{Generation, Profile};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Seconds that the threads of this process had of a processor, those that ended too: in steps
+/// of a hundredth, and less touched than the clock by what others do beside.
+fn on_cpu() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let rest = text.rsplit_once(')')?.1;
+    let mut fields = rest.split_whitespace().skip(11).map_while(|n| n.parse::<f64>().ok());
+    Some((fields.next()? + fields.next()?) / 100.0)
+}
+
+fn cpu_since(begin: Option<f64>) -> f64 {
+    begin.zip(on_cpu()).map_or(f64::NAN, |(a, b)| b - a)
+}
 
 fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) {
     let mut best = f64::INFINITY;
@@ -51,7 +65,43 @@ fn module(n: u64) -> String {
     text
 }
 
+/// A large module all the way: `DMADBG_BENCH_DMAS` static copies (a million), read, verified,
+/// lowered and put on rings, as the program does it; then proved.
+fn large() {
+    let n = std::env::var("DMADBG_BENCH_DMAS").ok().and_then(|t| t.parse().ok());
+    let n: u64 = n.unwrap_or(1_000_000);
+    for n in [n / 4, n / 2, n] {
+        let json = text_to_json("m", &module(n)).unwrap();
+        let opts = ModuleOptions::default();
+        let (cpu, begin) = (on_cpu(), Instant::now());
+        let (m, _) = LoadedModule::read("m", json.as_bytes(), true, &opts, None).unwrap();
+        assert!(!m.is_wrong() && !m.lowered.has_errors());
+        let read = begin.elapsed().as_secs_f64();
+        let p = m.program(&opts, Profile::default_profile()).unwrap();
+        let all = begin.elapsed().as_secs_f64();
+        let peak = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak = peak.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("").to_owned();
+        println!(
+            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {peak}",
+            json.len() / 1_000_000,
+            cpu_since(cpu),
+        );
+        if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
+            let (cpu, begin) = (on_cpu(), Instant::now());
+            let run = exec::Options::default();
+            let proof = validate(&m.lowered, Some(&p), &m.memory, &run).unwrap();
+            let took = begin.elapsed().as_secs_f64();
+            println!(
+                "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts",
+                cpu_since(cpu),
+                proof.stages.len()
+            );
+        }
+    }
+}
+
 fn main() {
+    large();
     for n in [1_000u64, 10_000, 50_000] {
         let text = module(n);
         let loaded = read_text("m", &text).unwrap().module;

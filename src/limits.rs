@@ -51,10 +51,16 @@ pub const SAMPLE_EDGE_SLOTS: u64 = 4096;
 pub const SAMPLE_PROBE_SLOTS: u64 = 16;
 /// Probes spread over the rest of a raw image.
 pub const SAMPLE_PROBES: u64 = 256;
+/// Probes after which the pages looked at so far are given back; the system may map 2 MiB a probe.
+pub const SAMPLE_LET_GO: u64 = 16;
 /// Probes of the second look, taken only where the first saw no used slot.
 pub const SAMPLE_PROBES_DEEP: u64 = 1024;
 /// Images up to this many slots (16 MiB) are looked at whole on the second look.
 pub const SAMPLE_WHOLE_SLOTS: u64 = 1 << 20;
+/// Slots up to which a run is made of a raw image unasked, where someone waits for a first look.
+pub const MAX_LOOK_RUN_SLOTS: u64 = 1 << 17;
+/// Slots up to which `check` makes a run of a raw image, and looks for races in it, unasked.
+pub const MAX_CHECK_RUN_SLOTS: u64 = 1 << 20;
 /// Bytes of a dump directory's index that are read.
 pub const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Bytes that one transfer of the host script may move (1 TiB).
@@ -138,7 +144,7 @@ pub const MAX_AUTHORED_DESCS: u64 = 1 << 22;
 /// transfer may hang on; beyond it goes by way of scratch memory.
 pub const MAX_OVERLAP_EDGES: usize = 1 << 22;
 /// Instructions that lowering one module may make (clones, descriptors, blocks, triggers).
-pub const MAX_LOWERED_INSTS: u64 = 1 << 19;
+pub const MAX_LOWERED_INSTS: u64 = 1 << 22;
 /// Bytes of memory that the execution of a module may hold (4 GiB).
 pub const MAX_BIR_MEMORY_BYTES: u64 = 1 << 32;
 /// Steps that an execution may take where its caller sets no other bound: instructions, and
@@ -324,3 +330,6 @@ pub const MAX_FLIP_BYTES: u64 = 1 << 22;
 pub const MAX_LINKED_SLOTS: usize = 1 << 10;
 /// Events around the position whose slots, bytes and instructions are tied to what is selected.
 pub const MAX_TIED_EVENTS: u64 = 1 << 13;
+
+/// Slots of a ring that a survey tells of at once (`check::survey`): a page of descriptors.
+pub const SURVEY_CHUNK: u64 = 256;

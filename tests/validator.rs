@@ -118,6 +118,11 @@ fn judged(
     let p = module_run::program(&lowered, &|_| Place::default(), &initial, &ring).unwrap();
     let v = validate(&lowered, Some(&p), &initial, &exec::Options::default()).unwrap();
     assert_eq!(v.stages.len(), Stage::ALL.len());
+    // The plain twin: no stage shares a module with another, so each is verified and run.
+    let mut apart = lowered.clone();
+    apart.snapshots.iter_mut().for_each(|s| s.module = Arc::new((*s.module).clone()));
+    let plain = validate(&apart, Some(&p), &initial, &exec::Options::default()).unwrap();
+    assert_eq!(v.stages, plain.stages);
     let bad = v.first_bad().cloned();
     (lowered, bad)
 }

@@ -7,9 +7,9 @@
 
 use super::enums::{Dtype, Space, TensorKind};
 use super::module::{Module, Operand, Pair, Pattern};
+use super::quick::QuickMap;
 use super::walk::{Dim, Walk};
 use super::{Arch, Name};
-use std::collections::HashMap;
 use std::fmt;
 
 /// Flat address of byte 0 of partition 0 of SB.
@@ -173,8 +173,8 @@ impl fmt::Display for PlaceError {
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
     placed: Vec<Placed>,
-    locations: HashMap<Name, usize>,
-    sets: HashMap<Name, Vec<usize>>,
+    locations: QuickMap<Name, usize>,
+    sets: QuickMap<Name, Vec<usize>>,
     errors: Vec<(Name, PlaceError)>,
 }
 

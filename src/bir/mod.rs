@@ -9,6 +9,7 @@ pub mod generate;
 pub mod layout;
 pub mod memory;
 pub mod module;
+pub mod quick;
 pub mod shrink;
 pub mod transfer;
 pub mod value;

@@ -4,7 +4,6 @@
 //! What is remarkable but regular (64 KiB lengths, META indices, ambiguous classes, symbolic
 //! addresses) is said once per ring with a count; what is suspicious is said per slot.
 
-use super::view::scan;
 use super::{Check, Context, Sink};
 use crate::diag::{Severity, lookup};
 use crate::udma::{Dir, notes};
@@ -32,9 +31,9 @@ impl Check for Bits {
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
         for dir in Dir::BOTH {
-            let Some((view, order)) = ctx.ring(dir) else { continue };
+            let Some((ring, order)) = ctx.surveyed(dir) else { continue };
             let mut regular: BTreeMap<&'static str, Seen> = BTreeMap::new();
-            scan(view, 0, order.len, |index, desc| {
+            ring.odd(order.len, |index, desc| {
                 for note in notes(desc, dir, ctx.pair.arch) {
                     // 64 KiB is the normal chunk of a large copy.
                     if note.code == "D011" {
@@ -47,7 +46,6 @@ impl Check for Bits {
                         sink.at(note.code, (dir, index), || note.text.into_owned());
                     }
                 }
-                true
             });
             for (code, seen) in regular {
                 sink.at(code, (dir, seen.first), || match seen.count {

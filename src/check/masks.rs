@@ -2,8 +2,9 @@
 //! cursor that is wrapped with the other's size leaves its traces in the larger of the two.
 
 use super::order::phase_of;
-use super::view::scan;
-use super::{Check, Context, Order, RingView, Sink};
+use super::survey::Kind;
+use super::view::Piece;
+use super::{Check, Context, Order, Sink, Surveyed};
 use crate::udma::Dir;
 use crate::udma::ring::next_ring_id;
 
@@ -23,18 +24,19 @@ impl Check for Masks {
     }
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
-        let (Some((tx, tx_order)), Some((rx, rx_order))) = (ctx.ring(Dir::Tx), ctx.ring(Dir::Rx))
+        let (Some((tx, tx_order)), Some((rx, rx_order))) =
+            (ctx.surveyed(Dir::Tx), ctx.surveyed(Dir::Rx))
         else {
             return;
         };
-        let (large, small) = match tx.len().cmp(&rx.len()) {
+        let (large, small) = match tx.view.len().cmp(&rx.view.len()) {
             std::cmp::Ordering::Equal => return,
-            std::cmp::Ordering::Less => ((Dir::Rx, rx, rx_order), tx.len()),
-            std::cmp::Ordering::Greater => ((Dir::Tx, tx, tx_order), rx.len()),
+            std::cmp::Ordering::Less => ((Dir::Rx, rx, rx_order), tx.view.len()),
+            std::cmp::Ordering::Greater => ((Dir::Tx, tx, tx_order), rx.view.len()),
         };
-        let (dir, view, order) = large;
-        if let Some((at, why)) = traces(view, dir, order, small) {
-            let (n, other) = (view.len(), dir_other(dir));
+        let (dir, ring, order) = large;
+        if let Some((at, why)) = traces(ring, dir, order, small) {
+            let (n, other) = (ring.view.len(), dir_other(dir));
             sink.at("D072", (dir, at), || {
                 format!("{why} {small}, the size of the {other} ring; this one has {n} slots")
             });
@@ -50,7 +52,7 @@ fn dir_other(dir: Dir) -> Dir {
 }
 
 /// What the larger ring shows of the smaller one's size.
-fn traces(view: &dyn RingView, dir: Dir, order: Order, small: u64) -> Option<(u64, &'static str)> {
+fn traces(ring: Surveyed<'_>, dir: Dir, order: Order, small: u64) -> Option<(u64, &'static str)> {
     if small < ENOUGH {
         return None;
     }
@@ -58,13 +60,13 @@ fn traces(view: &dyn RingView, dir: Dir, order: Order, small: u64) -> Option<(u6
     let (mut before, mut down, mut full, mut beyond) = (None, None, true, false);
     // A phase that steps up at the other ring's end though the index goes on.
     let mut up = None;
-    scan(view, 0, order.len, |index, desc| {
-        if desc.is_zero() {
+    let mut slot = |index: u64, id: Option<Option<u8>>| {
+        let Some(id) = id else {
             full &= index >= small;
             return index < small || beyond || index < small + ENOUGH;
-        }
+        };
         beyond |= index >= small;
-        let Some(id) = phase_of(desc, dir) else { return true };
+        let Some(id) = id else { return true };
         if let Some(last) = before.replace(id)
             && last != id
         {
@@ -75,6 +77,16 @@ fn traces(view: &dyn RingView, dir: Dir, order: Order, small: u64) -> Option<(u6
             }
         }
         true
+    };
+    ring.pieces(order.len, |piece| match piece {
+        Piece::Slot(index, desc) => slot(index, (!desc.is_zero()).then(|| phase_of(desc, dir))),
+        Piece::Chunk(from, to, chunk) if chunk.kind == Kind::Empty => {
+            (from..to).all(|index| slot(index, None))
+        }
+        // One phase: nothing changes after the first.
+        Piece::Chunk(from, to, chunk) => {
+            slot(from, Some(Some(chunk.phase))) && slot(to - 1, Some(Some(chunk.phase)))
+        }
     });
     match (down, up) {
         (Some(at), _) if full && !beyond => Some((

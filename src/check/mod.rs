@@ -18,11 +18,13 @@ pub mod phases;
 pub mod ranges;
 pub mod sentinels;
 pub mod stride;
+pub mod survey;
 pub mod view;
 
 pub use live::live;
 pub use order::Order;
-pub use view::{DescView, ImageView, RingView, Slots};
+pub use survey::Survey;
+pub use view::{DescView, ImageView, RingView, Slots, Surveyed};
 
 use crate::diag::{Diagnostic, Place, Report, Severity, SlotRef};
 use crate::limits::MAX_DIAGNOSTICS;
@@ -55,10 +57,12 @@ impl<'a> RingPair<'a> {
     }
 }
 
-/// What a check sees: the rings, and the order in time of each ring's slots.
+/// What a check sees: the rings, what a survey knows of them, and the order in time of each
+/// ring's slots.
 pub struct Context<'a> {
     /// The rings.
     pub pair: RingPair<'a>,
+    survey: &'a Survey,
     /// Order of the Tx slots.
     pub tx_order: Option<Order>,
     /// Order of the Rx slots.
@@ -67,9 +71,12 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// Looks the rings over once for their order.
-    pub fn new(pair: RingPair<'a>) -> Context<'a> {
-        let order = |dir| pair.ring(dir).map(|view| Order::infer(view, dir, pair.start));
-        Context { pair, tx_order: order(Dir::Tx), rx_order: order(Dir::Rx) }
+    pub fn new(pair: RingPair<'a>, survey: &'a Survey) -> Context<'a> {
+        let order = |dir| {
+            let ring = Surveyed { view: pair.ring(dir)?, chunks: survey.chunks(dir) };
+            Some(Order::surveyed(ring, dir, pair.start))
+        };
+        Context { pair, survey, tx_order: order(Dir::Tx), rx_order: order(Dir::Rx) }
     }
 
     /// A direction's ring with its order.
@@ -81,9 +88,15 @@ impl<'a> Context<'a> {
         self.pair.ring(dir).zip(order)
     }
 
+    /// A direction's ring with its survey and its order.
+    pub fn surveyed(&self, dir: Dir) -> Option<(Surveyed<'a>, Order)> {
+        let chunks = self.survey.chunks(dir);
+        self.ring(dir).map(|(view, order)| (Surveyed { view, chunks }, order))
+    }
+
     /// The used slots of a direction in the order of time.
     pub fn slots(&self, dir: Dir) -> Option<Slots<'a>> {
-        self.ring(dir).map(|(view, order)| Slots::new(view, order))
+        self.surveyed(dir).map(|(ring, order)| Slots::surveyed(ring, order))
     }
 }
 
@@ -161,8 +174,14 @@ pub static CHECKS: &[&dyn Check] = &[
 
 /// Runs every check over a queue's rings.
 pub fn run(pair: RingPair<'_>) -> Report {
+    run_surveyed(pair, &Survey::of(&pair))
+}
+
+/// The same with a survey of these rings that was made before, in parts perhaps. With an empty
+/// one every slot is looked at by every check: the plain twin of [`run`].
+pub fn run_surveyed(pair: RingPair<'_>, survey: &Survey) -> Report {
     let mut report = Report::default();
-    let ctx = Context::new(pair);
+    let ctx = Context::new(pair, survey);
     let mut sink = Sink::new(&mut report, pair.queue);
     for check in CHECKS {
         check.run(&ctx, &mut sink);

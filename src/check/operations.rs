@@ -2,8 +2,7 @@
 //! elements of a compute packet (`docs/lowering.md` has the same limits of the IR).
 
 use super::packet::TxPackets;
-use super::view::scan;
-use super::{Check, Context, RingView, Sink};
+use super::{Check, Context, Sink, Surveyed};
 use crate::udma::class::{self, Class};
 use crate::udma::describe::reserved_bits;
 use crate::udma::field::fields_of;
@@ -33,23 +32,26 @@ impl Check for Operations {
     }
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
-        let Some((view, order)) = ctx.ring(Dir::Tx) else { return };
+        let Some((ring, order)) = ctx.surveyed(Dir::Tx) else { return };
         let arch = ctx.pair.arch;
-        scan(view, 0, order.len, |index, desc| {
+        ring.odd(order.len, |index, desc| {
             if desc.is_zero() || desc.is_meta() {
-                return true;
+                return;
             }
             let readings = class::readings(desc.word1);
-            let [only] = readings.as_slice() else { return true };
+            let [only] = readings.as_slice() else { return };
             if let Some(why) = judge(only, desc.word1, arch) {
                 sink.at("D075", (Dir::Tx, index), || why);
             }
-            true
         });
-        controls(view, order.len, sink);
+        controls(ring, order.len, sink);
         let Some(slots) = ctx.slots(Dir::Tx) else { return };
         let most = cce_max_elements(arch);
-        for packet in TxPackets::new(slots, order.wrapped()) {
+        let mut packets = TxPackets::new(slots, order.wrapped());
+        loop {
+            // Copies compute nothing.
+            while packets.pass_calm().is_some() {}
+            let Some(packet) = packets.next() else { return };
             if let Some(n) = packet.elements().filter(|n| *n > most) {
                 sink.at("D075", (Dir::Tx, packet.first), || {
                     format!("the packet computes {n} elements, at most {most} on {arch}")
@@ -57,6 +59,11 @@ impl Check for Operations {
             }
         }
     }
+}
+
+/// Whether a word is that of a plain copy, but for its order.
+pub fn is_plain_copy(word: u32) -> bool {
+    class::is_copy(word) && (word ^ COPY) & !ORDER_BITS == 0
 }
 
 /// Bits of a word that its class leaves open: against the plain copy's word, or outside of the
@@ -75,15 +82,14 @@ fn odd_bits(word: u32) -> u32 {
 }
 
 /// Words that ask for more, or for less, than their class is known for: said once for a ring.
-fn controls(view: &dyn RingView, len: u64, sink: &mut Sink<'_>) {
+fn controls(ring: Surveyed<'_>, len: u64, sink: &mut Sink<'_>) {
     let (mut first, mut count) = (None, 0u64);
-    scan(view, 0, len, |index, desc| {
+    ring.odd(len, |index, desc| {
         let odd = if desc.is_zero() || desc.is_meta() { 0 } else { odd_bits(desc.word1) };
         if odd != 0 {
             first.get_or_insert((index, desc.word1, odd));
             count += 1;
         }
-        true
     });
     let Some((index, word, odd)) = first else { return };
     sink.at("D077", (Dir::Tx, index), || {

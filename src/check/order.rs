@@ -7,7 +7,8 @@
 //! it starts at the first used slot. Where a few slots have another phase than the rest, b and
 //! p are those that the fewest slots contradict.
 
-use super::view::{RingView, scan};
+use super::survey::Kind;
+use super::view::{Piece, RingView, Surveyed};
 use crate::udma::ring::{RING_ID_MASK, next_ring_id};
 use crate::udma::{Desc, Dir};
 
@@ -40,15 +41,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, index: u64, ring_id: u8) {
+    /// `count` slots from `index` on with this phase.
+    fn add(&mut self, index: u64, count: u64, ring_id: u8) {
         let id = usize::from(ring_id & RING_ID_MASK);
         let next = usize::from(next_ring_id(ring_id));
-        self.seen[id] += 1;
+        let times = i64::try_from(count).unwrap_or(i64::MAX);
+        self.seen[id] += count;
         // Under p = id the slot wants to lie below the boundary, under p = id + 1 above it.
-        self.score[id] += 1;
-        self.score[next] -= 1;
+        self.score[id] += times;
+        self.score[next] -= times;
         if self.score[id] > self.best[id].0 {
-            self.best[id] = (self.score[id], index + 1);
+            self.best[id] = (self.score[id], index + count);
         }
     }
 
@@ -63,23 +66,31 @@ impl Tally {
 impl Order {
     /// Infers the order of a ring, or takes `start` for its first slot.
     pub fn infer(view: &dyn RingView, dir: Dir, start: Option<u64>) -> Order {
-        let len = view.len();
+        Order::surveyed(Surveyed { view, chunks: &[] }, dir, start)
+    }
+
+    /// The same of a ring that was surveyed.
+    pub fn surveyed(ring: Surveyed<'_>, dir: Dir, start: Option<u64>) -> Order {
+        let len = ring.view.len();
         let start = start.filter(|s| *s < len);
         let mut tally = Tally::default();
         let mut below = [0u64; 4];
         let (mut used, mut first_used, mut first_phase) = (0u64, None, None);
-        scan(view, 0, len, |index, desc| {
-            if desc.is_zero() {
-                return true;
-            }
-            used += 1;
+        let mut slots = |index: u64, count: u64, id: Option<u8>| {
+            used += count;
             first_used.get_or_insert(index);
-            if let Some(id) = phase_of(desc, dir) {
-                first_phase.get_or_insert(id);
-                tally.add(index, id);
-                if start.is_some_and(|s| index < s) {
-                    below[usize::from(id)] += 1;
-                }
+            let Some(id) = id else { return };
+            first_phase.get_or_insert(id);
+            tally.add(index, count, id);
+            let s = start.unwrap_or(0);
+            below[usize::from(id)] += s.saturating_sub(index).min(count);
+        };
+        ring.pieces(len, |piece| {
+            match piece {
+                Piece::Slot(_, desc) if desc.is_zero() => {}
+                Piece::Slot(index, desc) => slots(index, 1, phase_of(desc, dir)),
+                Piece::Chunk(_, _, chunk) if chunk.kind == Kind::Empty => {}
+                Piece::Chunk(from, to, chunk) => slots(from, to - from, Some(chunk.phase)),
             }
             true
         });

@@ -3,6 +3,7 @@
 //! The table: a single descriptor has FIRST and LAST; a chain FIRST with CONCAT, then CONCAT,
 //! then LAST. META descriptors are transparent to it, but count in the packet's descriptors.
 
+use super::survey::Chunk;
 use super::view::Slots;
 use crate::bir::Dtype;
 use crate::engine::ring::device::rx_bytes;
@@ -184,6 +185,16 @@ impl Packetizer {
         self.inside
     }
 
+    /// Whether anything is open, META descriptors included.
+    pub fn is_open(&self) -> bool {
+        self.inside || self.open.is_some()
+    }
+
+    /// Takes packets of one descriptor each that are as they should be; nothing is open.
+    pub fn pass(&mut self) {
+        self.cut = false;
+    }
+
     /// Takes the next used slot; answers the packet that it ends. Flaws are given to `flaw`.
     pub fn push(
         &mut self,
@@ -236,6 +247,24 @@ impl<'a> TxPackets<'a> {
     /// The packets of these slots.
     pub fn new(slots: Slots<'a>, cut: bool) -> TxPackets<'a> {
         TxPackets { slots, cutter: Packetizer::new(Dir::Tx, cut), ended: false }
+    }
+
+    /// The calm chunk whose packets come next, if nothing is open.
+    pub fn calm(&mut self) -> Option<(u64, u64, Chunk)> {
+        if self.cutter.is_open() { None } else { self.slots.calm() }
+    }
+
+    /// Passes over the chunk that [`TxPackets::calm`] has told of, up to its end.
+    pub fn pass(&mut self, end: u64) {
+        self.cutter.pass();
+        self.slots.pass(end);
+    }
+
+    /// Passes over a calm chunk that comes next.
+    pub fn pass_calm(&mut self) -> Option<Chunk> {
+        let (_, end, chunk) = self.calm()?;
+        self.pass(end);
+        Some(chunk)
     }
 }
 

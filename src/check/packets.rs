@@ -37,9 +37,20 @@ pub fn carries_flags(desc: Desc) -> bool {
 /// is open.
 fn walk(ctx: &Context<'_>, dir: Dir, sink: &mut Sink<'_>, judged: impl Fn(Desc, bool) -> bool) {
     let Some((_, order)) = ctx.ring(dir) else { return };
-    let Some(slots) = ctx.slots(dir) else { return };
+    let Some(mut slots) = ctx.slots(dir) else { return };
     let mut cutter = Packetizer::new(dir, order.wrapped());
-    for (index, desc) in slots {
+    loop {
+        if !cutter.is_open()
+            && let Some((_, end, chunk)) = slots.calm()
+        {
+            // Packets of one descriptor, or (Rx) nothing that is judged.
+            if chunk.flags {
+                cutter.pass();
+            }
+            slots.pass(end);
+            continue;
+        }
+        let Some((index, desc)) = slots.next() else { break };
         if !judged(desc, cutter.is_inside()) {
             continue;
         }

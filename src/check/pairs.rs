@@ -5,15 +5,16 @@
 
 use super::packet::{Packet, TxPackets};
 use super::packets::{carries_flags, descs_limit};
+use super::survey::Chunk;
 use super::view::Slots;
 use super::{Check, Context, Sink, sentinels};
 use crate::diag::{Diagnostic, Severity};
 use crate::udma::profile::MAX_DESC_BYTES;
-use crate::udma::{Desc, Dir};
+use crate::udma::{Desc, Dir, Generation};
 use std::collections::VecDeque;
 
 /// Bytes of a marker word.
-const MARKER_BYTES: u64 = 4;
+pub const MARKER_BYTES: u64 = 4;
 
 /// The check of a pair of rings.
 pub struct Pairs;
@@ -39,7 +40,9 @@ impl Check for Pairs {
         if tx.wrapped() || rx.wrapped() {
             line_up(ctx, &mut packets, &mut receivers);
         }
-        for packet in packets {
+        loop {
+            pass_paired(&mut packets, &mut receivers);
+            let Some(packet) = packets.next() else { break };
             if !judge(ctx, &packet, &mut receivers, sink) {
                 return;
             }
@@ -59,6 +62,13 @@ struct Receivers<'a> {
     back: VecDeque<(u64, Desc)>,
 }
 
+impl Receivers<'_> {
+    /// The calm chunk that comes next.
+    fn calm(&mut self) -> Option<(u64, u64, Chunk)> {
+        if self.back.is_empty() { self.slots.calm() } else { None }
+    }
+}
+
 impl Iterator for Receivers<'_> {
     type Item = (u64, Desc);
 
@@ -67,13 +77,24 @@ impl Iterator for Receivers<'_> {
     }
 }
 
+/// Passes over chunks of pairs as long as both rings stand at the same slot.
+fn pass_paired(packets: &mut TxPackets<'_>, receivers: &mut Receivers<'_>) {
+    while let (Some((tx, end, chunk)), Some((rx, rx_end, _))) = (packets.calm(), receivers.calm())
+        && chunk.paired
+        && (tx, end) == (rx, rx_end)
+    {
+        packets.pass(end);
+        receivers.slots.pass(end);
+    }
+}
+
 /// Two rings that hold a cut older lap end at the same point, not begin at it: leaves out the
 /// oldest of whichever holds more bytes.
 fn line_up(ctx: &Context<'_>, packets: &mut TxPackets<'_>, receivers: &mut Receivers<'_>) {
     let (Some((_, tx)), Some(tx_slots)) = (ctx.ring(Dir::Tx), ctx.slots(Dir::Tx)) else { return };
     let Some(rx_slots) = ctx.slots(Dir::Rx) else { return };
-    let sent: u64 = TxPackets::new(tx_slots, tx.wrapped()).map(|p| p.moved()).sum();
-    let taken: u64 = rx_slots.map(|(_, d)| d.length()).sum();
+    let sent = sent(TxPackets::new(tx_slots, tx.wrapped()));
+    let taken = taken(rx_slots);
     let mut extra = sent.saturating_sub(taken);
     while extra > 0 {
         let Some(p) = packets.next() else { break };
@@ -83,6 +104,31 @@ fn line_up(ctx: &Context<'_>, packets: &mut TxPackets<'_>, receivers: &mut Recei
     while extra > 0 {
         let Some((_, d)) = receivers.next() else { break };
         extra = extra.saturating_sub(d.length());
+    }
+}
+
+/// Bytes that packets bring if lengths are kept.
+fn sent(mut packets: TxPackets<'_>) -> u64 {
+    let mut sum = 0;
+    loop {
+        while let Some(chunk) = packets.pass_calm() {
+            sum += u64::from(chunk.bytes);
+        }
+        let Some(p) = packets.next() else { return sum };
+        sum += p.moved();
+    }
+}
+
+/// Bytes that a ring takes.
+fn taken(mut slots: Slots<'_>) -> u64 {
+    let mut sum = 0;
+    loop {
+        while let Some((_, end, chunk)) = slots.calm() {
+            sum += u64::from(chunk.bytes);
+            slots.pass(end);
+        }
+        let Some((_, d)) = slots.next() else { return sum };
+        sum += d.length();
     }
 }
 
@@ -150,24 +196,41 @@ fn judge(
     true
 }
 
-/// A pair of four bytes that looks like a completion pair, but is the wrong way round or can be
-/// read torn.
+/// Whether a pair of four bytes looks like a completion pair, but the wrong way round (true),
+/// or is one that can be read torn (false).
+fn odd_completion(tx: Desc, rx: Desc, arch: Generation) -> Option<bool> {
+    let (src, dst) = (tx.ptr, rx.ptr);
+    let host = arch.is_host(src) && arch.is_host(dst);
+    if rx.length() != MARKER_BYTES || tx.length() != MARKER_BYTES || !host {
+        None
+    } else if dst.checked_add(MARKER_BYTES) == Some(src) {
+        Some(true)
+    } else {
+        let torn = src.checked_add(MARKER_BYTES) == Some(dst) && !dst.is_multiple_of(MARKER_BYTES);
+        torn.then_some(false)
+    }
+}
+
+/// Whether there is something to say of a pair of equal lengths.
+pub fn remarkable(tx: Desc, rx: Desc, arch: Generation) -> bool {
+    odd_completion(tx, rx, arch).is_some()
+}
+
+/// Says of a pair of four bytes what is odd about it. `packet` is one descriptor.
 fn completion(ctx: &Context<'_>, packet: &Packet, (index, rx): (u64, Desc), sink: &mut Sink<'_>) {
     let (src, dst) = (packet.data.ptr, rx.ptr);
-    let host = ctx.pair.arch.is_host(src) && ctx.pair.arch.is_host(dst);
-    if rx.length() != MARKER_BYTES || packet.bytes != MARKER_BYTES || !host {
-        return;
-    }
-    if dst.checked_add(MARKER_BYTES) == Some(src) {
-        sink.at("D076", (Dir::Tx, packet.first), || {
+    match odd_completion(packet.data, rx, ctx.pair.arch) {
+        Some(true) => sink.at("D076", (Dir::Tx, packet.first), || {
             format!(
                 "four bytes from {src:#x} to {dst:#x}: a completion pair copies from +0 to +4, \
                  this one from +4 to +0"
             )
-        });
-    } else if src.checked_add(MARKER_BYTES) == Some(dst) && !dst.is_multiple_of(MARKER_BYTES) {
-        let why = format!("the marker word at {dst:#x} is not aligned to its four bytes");
-        sink.with(("D073", Severity::Warning), (Dir::Rx, index), why);
+        }),
+        Some(false) => {
+            let why = format!("the marker word at {dst:#x} is not aligned to its four bytes");
+            sink.with(("D073", Severity::Warning), (Dir::Rx, index), why);
+        }
+        None => {}
     }
 }
 

@@ -1,7 +1,8 @@
 //! Phases: each used slot carries the one that its place in the ring asks for.
 
 use super::order::phase_of;
-use super::view::scan;
+use super::survey::Kind;
+use super::view::Piece;
 use super::{Check, Context, Sink};
 use crate::udma::Dir;
 
@@ -27,10 +28,9 @@ impl Check for Phases {
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
         for dir in Dir::BOTH {
-            let Some((view, order)) = ctx.ring(dir) else { continue };
+            let Some((ring, order)) = ctx.surveyed(dir) else { continue };
             let mut run: Option<Run> = None;
-            scan(view, 0, order.len, |index, desc| {
-                let id = if desc.is_zero() { None } else { phase_of(desc, dir) };
+            let mut slot = |index, id: Option<u8>| {
                 let expected = order.expected(index);
                 match (&mut run, id) {
                     // Neither an empty slot nor a META descriptor ends a run.
@@ -46,6 +46,23 @@ impl Check for Phases {
                             found: id,
                             expected,
                         });
+                    }
+                }
+            };
+            ring.pieces(order.len, |piece| {
+                match piece {
+                    Piece::Slot(index, desc) => {
+                        slot(index, phase_of(desc, dir).filter(|_| !desc.is_zero()));
+                    }
+                    Piece::Chunk(_, _, chunk) if chunk.kind == Kind::Empty => {}
+                    // A lap may end inside of it.
+                    Piece::Chunk(from, to, chunk) => {
+                        if order.expected(from) == order.expected(to - 1) {
+                            slot(from, Some(chunk.phase));
+                            slot(to - 1, Some(chunk.phase));
+                        } else {
+                            (from..to).for_each(|i| slot(i, Some(chunk.phase)));
+                        }
                     }
                 }
                 true

@@ -1,7 +1,6 @@
 //! Where descriptors point: ranges that cross a boundary they may not, that overlap their
 //! neighbour's, and lengths of 0 whose 64 KiB do.
 
-use super::view::scan;
 use super::{Check, Context, Sink};
 use crate::udma::template::Template;
 use crate::udma::{Desc, Dir, Generation};
@@ -27,13 +26,12 @@ impl Check for Ranges {
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
         for dir in Dir::BOTH {
-            let Some((view, order)) = ctx.ring(dir) else { continue };
-            scan(view, 0, order.len, |index, desc| {
+            let Some((ring, order)) = ctx.surveyed(dir) else { continue };
+            ring.odd(order.len, |index, desc| {
                 let data = !desc.is_zero() && (dir == Dir::Rx || !desc.is_meta());
                 if let Some(why) = crossing(desc, ctx.pair.arch).filter(|_| data) {
                     sink.at("D073", (dir, index), || why);
                 }
-                true
             });
         }
         overlaps(ctx, sink);
@@ -41,7 +39,7 @@ impl Check for Ranges {
 }
 
 /// Which boundary the range of a data descriptor crosses, in words.
-fn crossing(desc: Desc, arch: Generation) -> Option<String> {
+pub fn crossing(desc: Desc, arch: Generation) -> Option<String> {
     let len = desc.length();
     let range = format_args!("{len} bytes from {:#x}", desc.ptr);
     if let Some(t) = Template::parse(desc.ptr) {
@@ -64,19 +62,34 @@ fn overlap(a: Desc, b: Desc) -> bool {
     a.ptr != b.ptr && a.ptr < end(b) && b.ptr < end(a)
 }
 
+/// Whether two destinations may follow each other: they do not overlap, or are meant to.
+pub fn apart(p: Desc, d: Desc) -> bool {
+    let words = |d: Desc| d.length() <= WORD_BYTES;
+    words(p)
+        || words(d)
+        || Template::parse(p.ptr).is_some()
+        || Template::parse(d.ptr).is_some()
+        || !overlap(p, d)
+}
+
 /// Destinations of neighbours in time. What is written whole again, and single words, is meant
 /// so.
 fn overlaps(ctx: &Context<'_>, sink: &mut Sink<'_>) {
-    let Some(slots) = ctx.slots(Dir::Rx) else { return };
+    let Some(mut slots) = ctx.slots(Dir::Rx) else { return };
     let mut before: Option<(u64, Desc)> = None;
-    for (index, desc) in slots {
-        let words = |d: Desc| d.length() <= WORD_BYTES;
+    loop {
+        // Inside of a calm chunk all are apart: what is left is its first against the one before.
+        if let Some((first, end, _)) = slots.calm()
+            && let (Some(d), Some(last)) = (slots.get(first), slots.get(end - 1))
+            && before.is_none_or(|(_, p)| apart(p, d))
+        {
+            slots.pass(end);
+            before = Some((end - 1, last));
+            continue;
+        }
+        let Some((index, desc)) = slots.next() else { return };
         if let Some((prev, p)) = before.replace((index, desc))
-            && !words(p)
-            && !words(desc)
-            && Template::parse(p.ptr).is_none()
-            && Template::parse(desc.ptr).is_none()
-            && overlap(p, desc)
+            && !apart(p, desc)
         {
             let zero = |d: Desc| d.length() == u64::from(u16::MAX) + 1;
             // Where the length field is 0 and the other is a smaller piece, 0 is the odd one.

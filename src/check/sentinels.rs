@@ -3,7 +3,6 @@
 //!
 //! Every finding is a guess and names what it rests on: the value and what writes it.
 
-use super::view::scan;
 use super::{Check, Context, Sink};
 use crate::udma::profile::MARKER;
 use crate::udma::template::Template;
@@ -45,12 +44,11 @@ impl Check for Sentinels {
 
     fn run(&self, ctx: &Context<'_>, sink: &mut Sink<'_>) {
         for dir in Dir::BOTH {
-            let Some((view, order)) = ctx.ring(dir) else { continue };
-            scan(view, 0, order.len, |index, desc| {
+            let Some((ring, order)) = ctx.surveyed(dir) else { continue };
+            ring.odd(order.len, |index, desc| {
                 if let Some(why) = judge(desc, dir, ctx.pair.arch) {
                     sink.at("D071", (dir, index), || why);
                 }
-                true
             });
         }
     }
@@ -68,6 +66,7 @@ const ENDS: [bool; 256] = {
 };
 
 /// What a value of 32 bits stands for, if it is a sentinel.
+#[inline]
 pub fn word(value: u32) -> Option<&'static str> {
     if !ENDS[(value & 0xff) as usize] {
         return None;
@@ -103,7 +102,8 @@ pub fn length(len: u64) -> Option<&'static str> {
     half.iter().find(is).and_then(|v| word(*v))
 }
 
-fn judge(desc: Desc, dir: Dir, arch: Generation) -> Option<String> {
+/// What of a used slot is a sentinel, in words.
+pub fn judge(desc: Desc, dir: Dir, arch: Generation) -> Option<String> {
     if desc.is_zero() {
         return None;
     }

@@ -1,7 +1,8 @@
 //! Plain views of a ring, and a walk over its used slots in blocks.
 
 use super::order::Order;
-use crate::udma::{DESC_BYTES, Desc};
+use super::survey::{CHUNK, Chunk, Kind};
+use crate::udma::{DESC_BYTES, Desc, Rows};
 
 /// A ring's slots, wherever they lie.
 pub trait RingView: Sync {
@@ -26,6 +27,12 @@ pub trait RingView: Sync {
             n += 1;
         }
         n
+    }
+
+    /// Slots from `first` on where they lie, `count` of them or as many as there are; `None`
+    /// where they do not lie in an image. Such a ring is not surveyed.
+    fn rows(&self, _first: u64, _count: u64) -> Option<Rows<'_>> {
+        None
     }
 }
 
@@ -84,10 +91,79 @@ impl RingView for ImageView<'_> {
         }
         n
     }
+
+    fn rows(&self, first: u64, count: u64) -> Option<Rows<'_>> {
+        let at = usize::try_from(first).ok()?.checked_mul(self.step)?;
+        Some(Rows::new(self.slots.get(at..)?, self.step).first(count))
+    }
 }
 
 /// Slots read at once.
-const BLOCK: usize = 256;
+const BLOCK: usize = CHUNK as usize;
+
+/// A ring and what is known of its chunks from a survey, slot 0 first; nothing of those that
+/// `chunks` has not.
+#[derive(Clone, Copy)]
+pub struct Surveyed<'a> {
+    /// The ring.
+    pub view: &'a dyn RingView,
+    /// Its chunks.
+    pub chunks: &'a [Chunk],
+}
+
+/// A part of a walk.
+pub enum Piece {
+    /// One slot.
+    Slot(u64, Desc),
+    /// Slots from the first number up to the second, all of them calm or all empty.
+    Chunk(u64, u64, Chunk),
+}
+
+impl<'a> Surveyed<'a> {
+    /// The chunk at a slot and where it ends, if it begins there, ends by `to` and is not odd.
+    fn chunk(&self, at: u64, to: u64) -> Option<(u64, Chunk)> {
+        let chunk = *self.chunks.get(usize::try_from(at / CHUNK).ok()?)?;
+        let end = (at + CHUNK).min(self.view.len());
+        let whole = at.is_multiple_of(CHUNK) && end <= to && chunk.kind != Kind::Odd;
+        whole.then_some((end, chunk))
+    }
+
+    /// Calls `f` with every slot from 0 to before `to`, those of a calm or an empty chunk
+    /// together, until it answers false.
+    pub fn pieces(&self, to: u64, mut f: impl FnMut(Piece) -> bool) {
+        let mut at = 0;
+        while at < to {
+            if let Some((end, chunk)) = self.chunk(at, to) {
+                if !f(Piece::Chunk(at, end, chunk)) {
+                    return;
+                }
+                at = end;
+                continue;
+            }
+            let end = ((at / CHUNK + 1) * CHUNK).min(to);
+            let (mut more, mut got) = (true, false);
+            scan(self.view, at, end, |index, desc| {
+                got = true;
+                more = f(Piece::Slot(index, desc));
+                more
+            });
+            if !more || !got {
+                return;
+            }
+            at = end;
+        }
+    }
+
+    /// Calls `f` with every slot before `to` that is in an odd chunk.
+    pub fn odd(&self, to: u64, mut f: impl FnMut(u64, Desc)) {
+        self.pieces(to, |piece| {
+            if let Piece::Slot(index, desc) = piece {
+                f(index, desc);
+            }
+            true
+        });
+    }
+}
 
 /// Calls `f` with every slot from `from` to before `to`, in blocks, until it answers false.
 pub fn scan(view: &dyn RingView, from: u64, to: u64, mut f: impl FnMut(u64, Desc) -> bool) {
@@ -110,7 +186,7 @@ pub fn scan(view: &dyn RingView, from: u64, to: u64, mut f: impl FnMut(u64, Desc
 
 /// The used (non-zero) slots of a ring in the order of time.
 pub struct Slots<'a> {
-    view: &'a dyn RingView,
+    ring: Surveyed<'a>,
     ranges: [(u64, u64); 2],
     block: Vec<Desc>,
     filled: usize,
@@ -121,10 +197,14 @@ pub struct Slots<'a> {
 impl<'a> Slots<'a> {
     /// A walk from the order's start around the ring.
     pub fn new(view: &'a dyn RingView, order: Order) -> Slots<'a> {
-        let ranges = [(order.start, order.len), (0, order.start)];
+        Slots::surveyed(Surveyed { view, chunks: &[] }, order)
+    }
+
+    /// The same with a survey: see [`Slots::calm`].
+    pub fn surveyed(ring: Surveyed<'a>, order: Order) -> Slots<'a> {
         Slots {
-            view,
-            ranges,
+            ring,
+            ranges: [(order.start, order.len), (0, order.start)],
             block: vec![Desc::default(); BLOCK],
             filled: 0,
             next: 0,
@@ -132,20 +212,61 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Reads the next block; false at the end.
+    /// The range that the walk is in.
+    fn range(&mut self) -> Option<&mut (u64, u64)> {
+        self.ranges.iter_mut().find(|(from, to)| from < to)
+    }
+
+    /// The calm chunk that comes next, with its first slot and the one after its last; passes
+    /// over empty ones. `None` where the next slot is not the first of one.
+    pub fn calm(&mut self) -> Option<(u64, u64, Chunk)> {
+        if self.block.get(self.next..self.filled).is_some_and(|rest| !rest.is_empty()) {
+            return None;
+        }
+        let ring = self.ring;
+        loop {
+            let range = self.range()?;
+            let (end, chunk) = ring.chunk(range.0, range.1)?;
+            if chunk.kind == Kind::Calm {
+                return Some((range.0, end, chunk));
+            }
+            range.0 = end;
+        }
+    }
+
+    /// Passes over the chunk that [`Slots::calm`] has told of, up to its end.
+    pub fn pass(&mut self, end: u64) {
+        if let Some(range) = self.range() {
+            range.0 = end;
+        }
+    }
+
+    /// A slot of the ring.
+    pub fn get(&self, index: u64) -> Option<Desc> {
+        self.ring.view.get(index)
+    }
+
+    /// Reads the next block; false at the end. Blocks end where chunks do.
     fn refill(&mut self) -> bool {
-        for (from, to) in &mut self.ranges {
-            let want = usize::try_from(to.saturating_sub(*from)).unwrap_or(BLOCK).min(BLOCK);
-            if want == 0 {
+        let ring = self.ring;
+        while let Some(range) = self.range() {
+            let (from, to) = *range;
+            if let Some((end, chunk)) = ring.chunk(from, to)
+                && chunk.kind == Kind::Empty
+            {
+                range.0 = end;
                 continue;
             }
-            let got = self.view.read(*from, &mut self.block[..want]);
+            let want = usize::try_from((to - from).min(CHUNK - from % CHUNK)).unwrap_or(BLOCK);
+            let want = want.min(self.block.len());
+            let got = ring.view.read(from, &mut self.block[..want]);
+            let range = self.range();
             if got == 0 {
-                *from = *to;
+                range.into_iter().for_each(|r| r.0 = r.1);
                 continue;
             }
-            (self.base, self.next, self.filled) = (*from, 0, got);
-            *from += got as u64;
+            range.into_iter().for_each(|r| r.0 += got as u64);
+            (self.base, self.next, self.filled) = (from, 0, got);
             return true;
         }
         false

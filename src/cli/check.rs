@@ -3,7 +3,7 @@
 use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
-use crate::check::{RingPair, RingView};
+use crate::check::{self, RingPair, RingView, Survey};
 use crate::diag::{Place, Policy, Report, Severity};
 use crate::engine::lower::Stage;
 use crate::engine::order::{self, Readings};
@@ -12,6 +12,8 @@ use crate::load::module::LoadedModule;
 use crate::udma::Dir;
 use serde_json::json;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// Judges every ring of an input; `slots` and `start` as on the command line.
 pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
@@ -19,18 +21,56 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
     for set in &input.sets {
         let window = |dir| set.ring(dir).map(|r| Window::new(r, opts.slots));
         let (tx, rx) = (window(Dir::Tx), window(Dir::Rx));
-        let found = crate::check::run(RingPair {
+        let pair = RingPair {
             tx: tx.as_ref().map(|w| w as &dyn RingView),
             rx: rx.as_ref().map(|w| w as &dyn RingView),
             arch: input.arch,
             profile: input.profile,
             queue: set.queue,
             start: opts.start,
-        });
+        };
+        let found = check::run_surveyed(pair, &survey(&pair));
         let first = opts.slots.map_or(0, |r| r.0);
         report.extend(moved(found, first).in_file(&set.name));
     }
     report
+}
+
+/// Chunks that a thread surveys before it asks for more.
+const SHARE: u64 = 1 << 12;
+
+/// Surveys rings with as many threads as the machine has; the answer does not depend on that.
+pub fn survey(pair: &RingPair<'_>) -> Survey {
+    let shares = Survey::chunks_of(pair).div_ceil(SHARE);
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(shares as usize);
+    if threads < 2 {
+        return Survey::of(pair);
+    }
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= shares {
+                return done;
+            }
+            done.push((i, Survey::part(pair, i * SHARE, (i + 1) * SHARE)));
+        }
+    };
+    let mut parts: Vec<(u64, Survey)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut parts = work();
+        // A share that its thread did not live to tell of is missing below.
+        parts.extend(others.into_iter().filter_map(|t| t.join().ok()).flatten());
+        parts
+    });
+    parts.sort_unstable_by_key(|p| p.0);
+    if parts.len() as u64 != shares {
+        return Survey::default();
+    }
+    let mut whole = Survey::default();
+    parts.into_iter().for_each(|(_, part)| whole.append(part));
+    whole
 }
 
 /// Slot numbers of a window as numbers of the whole ring.

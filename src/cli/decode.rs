@@ -16,6 +16,9 @@ use std::path::PathBuf;
 /// Neighbouring empty slots from which on the text says how many there are.
 const FOLD: u64 = 4;
 
+/// Slots of interleaved rings that are read at once.
+const BLOCK: usize = 256;
+
 /// Runs `decode`.
 ///
 /// # Errors
@@ -158,17 +161,31 @@ fn pairs(set: &RingSet, opts: &RingOpts, arch: Generation, out: &mut Out<'_>) ->
     )?;
     let last = slots(Dir::Tx).max(slots(Dir::Rx));
     let (from, to) = opts.slots.map_or((0, last), |r| (r.0, r.1.min(last)));
-    for index in from..to {
-        for dir in Dir::BOTH {
-            let Some(desc) = set.ring(dir).and_then(|r| r.get(index)) else { continue };
-            if out.json() {
-                rows::push_json(out.buffer(), index, dir, desc, arch);
-                out.buffer().push('\n');
-            } else {
-                coloured(index, dir, desc, arch, out);
-            }
+    let mut blocks = Dir::BOTH.map(|_| [crate::udma::Desc::default(); BLOCK]);
+    let mut at = from;
+    while at < to {
+        let want = usize::try_from(to - at).unwrap_or(BLOCK).min(BLOCK);
+        let mut got = [0; 2];
+        for ((dir, block), n) in Dir::BOTH.into_iter().zip(&mut blocks).zip(&mut got) {
+            *n = set.ring(dir).map_or(0, |r| r.read(at, &mut block[..want]));
         }
-        out.spill()?;
+        let most = got.into_iter().max().unwrap_or(0);
+        if most == 0 {
+            break;
+        }
+        for (i, index) in (0..most).zip(at..) {
+            for ((dir, block), n) in Dir::BOTH.into_iter().zip(&blocks).zip(got) {
+                let Some(&desc) = block[..n].get(i) else { continue };
+                if out.json() {
+                    rows::push_json(out.buffer(), index, dir, desc, arch);
+                    out.buffer().push('\n');
+                } else {
+                    coloured(index, dir, desc, arch, out);
+                }
+            }
+            out.spill()?;
+        }
+        at += most as u64;
     }
     Ok(())
 }

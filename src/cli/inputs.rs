@@ -7,10 +7,11 @@ use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::ring::machine::run;
+use crate::limits::{MAX_CHECK_RUN_SLOTS, MAX_LOOK_RUN_SLOTS};
 use crate::load::module::{LoadedModule, ModuleOptions};
 use crate::load::raw::{RingView as RawRing, infer_arch};
 use crate::load::{LoadOptions, Loaded, RawImage};
-use crate::udma::{Desc, Dir, Generation, Profile};
+use crate::udma::{Desc, Dir, Generation, Profile, Rows};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,6 +83,10 @@ impl RingView for RawRing {
         self.each(first, n, |i, d| out[i as usize] = d);
         n as usize
     }
+
+    fn rows(&self, first: u64, count: u64) -> Option<Rows<'_>> {
+        RawRing::rows(self, first, count)
+    }
 }
 
 /// A part of a ring, as if it were the whole.
@@ -117,6 +122,11 @@ impl RingView for Window<'_> {
         let n = out.len().min(left);
         self.ring.read(self.range.0 + first, &mut out[..n])
     }
+
+    fn rows(&self, first: u64, count: u64) -> Option<Rows<'_>> {
+        let left = self.len().saturating_sub(first).min(count);
+        self.ring.rows(self.range.0.checked_add(first)?, left)
+    }
 }
 
 /// How much of an input a command needs.
@@ -124,9 +134,11 @@ impl RingView for Window<'_> {
 pub enum Depth {
     /// Its slots as they lie.
     Browse,
+    /// A program of it, too, if that takes no longer than a look.
+    Look,
     /// A program of it, too.
     Program,
-    /// The end of a calm run of it, too.
+    /// The end of a calm run of it, too; of a raw image if it is not too large for that.
     Run,
 }
 
@@ -146,6 +158,11 @@ pub fn load_options(opts: &RingOpts, module: &ModuleOptions, depth: Depth) -> Lo
         slots: opts.slots,
         module: module.clone(),
         browse: depth == Depth::Browse,
+        run_slots: match depth {
+            Depth::Look => Some(MAX_LOOK_RUN_SLOTS),
+            Depth::Run => Some(MAX_CHECK_RUN_SLOTS),
+            Depth::Browse | Depth::Program => None,
+        },
         ..LoadOptions::default()
     }
 }

@@ -148,7 +148,7 @@ fn dispatch(command: &Cmd, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result<St
         Cmd::Disasm(a) => convert::disassemble(a, out),
         Cmd::Info(a) => {
             let policy = a.lints.policy().map_err(Report::from)?;
-            let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Program)?;
+            let mut input = inputs::open(&a.files, &a.rings, &a.module.options()?, Depth::Look)?;
             let mut facts = info::facts(&input, a.rings.start);
             facts.more.extend(info::races(&input, a.reading));
             info::print(&facts, out)?;
@@ -193,7 +193,7 @@ pub fn browse(
     watched: bool,
 ) -> Result<(Arc<Program>, Title), Failure> {
     let options = module.options()?;
-    let told = inputs::load_options(rings, &options, Depth::Program);
+    let told = inputs::load_options(rings, &options, Depth::Look);
     let told = LoadOptions { watched, ..told };
     let loaded = inputs::load_as(files, rings, &told)?;
     // One direction alone, or an image larger than a ring, can still be browsed.

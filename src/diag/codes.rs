@@ -658,8 +658,8 @@ pub static CODES: &[CodeInfo] = &[
     ),
     code(
         ("D009", Note),
-        "larger than a legal ring",
-        "The image has more slots than a ring may have (2^24 - 16).",
+        "too large to be run",
+        "The image has more slots than a ring may have (2^24 - 16), or more than are run unasked: 2^17 for a look, 2^20 for a check.",
         "Several rings in one file, or a dump of a whole memory.",
         "It can be browsed and checked; for stepping give a window: --slots A:B.",
     ),

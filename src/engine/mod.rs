@@ -4,6 +4,7 @@
 //! are in `docs/model.md`.
 
 pub mod author;
+pub mod blob;
 pub mod budget;
 pub mod command;
 pub mod diff;

@@ -3,6 +3,7 @@
 //! Loaders produce it, the model runs it, the container and the assembly write it
 //! (`docs/container.md`, `docs/assembly.md`). It is plain data; nothing in it is derived.
 
+pub use super::blob::Blob;
 use super::edit::Edit;
 use super::module_run::ModuleRun;
 use super::schedule::Schedule;
@@ -170,66 +171,6 @@ impl Region {
         addr >= self.base && addr - self.base < self.len
     }
 }
-
-/// Bytes shared between a program, the files they came from and the memory model.
-#[derive(Clone)]
-pub struct Blob {
-    data: Arc<dyn AsRef<[u8]> + Send + Sync>,
-    start: usize,
-    len: usize,
-}
-
-impl Blob {
-    /// Bytes that this program owns.
-    pub fn from_vec(bytes: Vec<u8>) -> Blob {
-        let len = bytes.len();
-        Blob { data: Arc::new(bytes), start: 0, len }
-    }
-
-    /// Bytes kept elsewhere, such as a mapped file.
-    pub fn shared(data: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Blob {
-        let len = (*data).as_ref().len();
-        Blob { data, start: 0, len }
-    }
-
-    /// A part; clamped to what there is.
-    #[must_use]
-    pub fn slice(&self, start: usize, len: usize) -> Blob {
-        let start = start.min(self.len);
-        Blob { data: self.data.clone(), start: self.start + start, len: len.min(self.len - start) }
-    }
-
-    /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
-        // The source may have shrunk (a file under a mapping): never slice beyond it.
-        let all = (*self.data).as_ref();
-        let start = self.start.min(all.len());
-        &all[start..(self.start + self.len).min(all.len())]
-    }
-
-    /// How many bytes there are.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
-impl fmt::Debug for Blob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Blob({} bytes)", self.len)
-    }
-}
-
-impl PartialEq for Blob {
-    fn eq(&self, other: &Blob) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-impl Eq for Blob {}
 
 /// Initial memory contents: bytes from an address on.
 #[derive(Debug, Clone, PartialEq, Eq)]

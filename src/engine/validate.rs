@@ -141,9 +141,10 @@ impl Reference {
 
     /// As [`Reference::judge`], for a form that the verifier accepts.
     pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
-        let mut found = verify::verify(module, &Layout::new(module));
-        found.retain(|f| f.diag.severity == Severity::Error);
-        if found.is_empty() { self.judge(module, options) } else { Verdict::Failed(found) }
+        match unsound(module) {
+            Some(found) => found,
+            None => self.judge(module, options),
+        }
     }
 
     /// Compares a later form of the same module, run from the same memory.
@@ -208,6 +209,13 @@ impl Reference {
             found,
         }
     }
+}
+
+/// What the verifier refuses a form for.
+fn unsound(module: &Module) -> Option<Verdict> {
+    let mut found = verify::verify(module, &Layout::new(module));
+    found.retain(|f| f.diag.severity == Severity::Error);
+    (!found.is_empty()).then_some(Verdict::Failed(found))
 }
 
 /// The first byte of the locations that two memories do not agree on, in the order of the file:
@@ -398,7 +406,8 @@ impl Validation {
     }
 }
 
-/// Runs every snapshot, and the program on rings, against the module as loaded.
+/// Runs every snapshot, and the program on rings, against the module as loaded. A stage that
+/// left the module as it was has the verdict of the stage before: it is not run again.
 ///
 /// # Errors
 /// The memory does not fit the module (S012).
@@ -417,8 +426,18 @@ pub fn validate(
         return Ok(out);
     }
     out.stages.push((first.stage, Verdict::Same));
+    let mut before: Option<(&Arc<Module>, Verdict)> = None;
     for s in &lowered.snapshots[1..] {
-        out.stages.push((s.stage, reference.judge_sound(&s.module, options)));
+        let verdict = match &before {
+            Some((m, verdict)) if Arc::ptr_eq(m, &s.module) => verdict.clone(),
+            // The run as loaded is the reference's own.
+            _ if Arc::ptr_eq(&first.module, &s.module) => {
+                unsound(&s.module).unwrap_or(Verdict::Same)
+            }
+            _ => reference.judge_sound(&s.module, options),
+        };
+        out.stages.push((s.stage, verdict.clone()));
+        before = Some((&s.module, verdict));
     }
     if let Some(p) = rings {
         out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));

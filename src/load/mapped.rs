@@ -93,6 +93,15 @@ pub fn map(file: &File, path: &Path, name: &str) -> io::Result<Option<Arc<Mapped
 }
 
 impl Mapped {
+    /// Gives the pages back that were looked at so far; a later look reads them again.
+    #[allow(unsafe_code)]
+    pub fn let_go(&self) {
+        // SAFETY: the mapping is shared and read-only, so no page of it holds anything that the
+        // file does not; what the guard put in the place of a page that was cut away is zeros.
+        #[cfg(unix)]
+        let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+
     /// Says that the bytes are read in order from now on.
     pub fn in_order(&self) {
         // Advice only: where the system takes none, everything works all the same.

@@ -73,6 +73,8 @@ pub struct LoadOptions {
     pub watched: bool,
     /// Only look: make no program of raw images, which would read all of their slots.
     pub browse: bool,
+    /// Slots of a raw image up to which a program is made of it; a window is taken as given.
+    pub run_slots: Option<u64>,
 }
 
 /// Reads `A:B` of `--slots`; either side may be left out.

@@ -15,6 +15,7 @@ use crate::limits::MAX_DEFAULT_MEMORY_BYTES;
 use crate::udma::{Generation, Profile};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::thread;
 
 /// What can be chosen about a module.
 #[derive(Debug, Clone)]
@@ -90,12 +91,16 @@ impl LoadedModule {
         if module.arch.is_none_or(|a| a.generation() != Some(arch.0)) {
             module.arch = Arch::ALL.iter().copied().find(|a| a.generation() == Some(arch.0));
         }
+        let module = Arc::new(module);
         let layout = Layout::new(&module);
-        let findings = verify::verify(&module, &layout);
-        let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
-        let lowered = lower::lower(&module, &opts.lower, opts.upto);
-        let module =
-            lowered.snapshots.first().map_or_else(|| Arc::new(module), |s| s.module.clone());
+        // Neither needs what the other finds.
+        let (findings, memory, lowered) = thread::scope(|s| {
+            let judge = || verify::verify(&module, &layout);
+            let judged = s.spawn(judge);
+            let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
+            let lowered = lower::lower_shared(module.clone(), &opts.lower, opts.upto, &mut |_| {});
+            (judged.join().unwrap_or_else(|_| judge()), memory, lowered)
+        });
         let spans = Arc::new(loaded.spans);
         Ok((LoadedModule { module, spans, findings, lowered, memory, arch }, report))
     }

@@ -30,6 +30,14 @@ impl Source {
         Source { name: name.into(), blob, mapped: None }
     }
 
+    /// Gives the mapped pages back that were looked at so far: a look here and there takes no
+    /// memory in proportion to the file, however much the system maps around each place.
+    pub fn let_go(&self) {
+        if let Some(m) = &self.mapped {
+            m.let_go();
+        }
+    }
+
     /// Says that from now on the bytes are read in order. Until then a mapping reads nothing
     /// ahead, so that probing a large file here and there does not read all of it.
     pub fn in_order(&self) {
@@ -230,7 +238,10 @@ mod tests {
             let path = dir.path().join(format!("{len}.bin"));
             let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
-            assert_eq!(open(&path).unwrap().blob.bytes(), bytes);
+            let s = open(&path).unwrap();
+            assert_eq!(s.blob.bytes(), bytes);
+            s.let_go();
+            assert_eq!(s.blob.bytes(), bytes);
         }
     }
 

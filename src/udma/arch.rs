@@ -46,6 +46,7 @@ impl Generation {
 
     /// Whether `addr` lies in the host window, by the driver's own test: v2 compares bits
     /// 48:44 with the base, later generations only ask for the base bit.
+    #[inline]
     pub fn is_host(self, addr: u64) -> bool {
         let base = self.host_base();
         match self {

@@ -70,12 +70,14 @@ pub const META_BASE: u32 = 0x0480_0000;
 
 impl Desc {
     /// Reads sixteen bytes in memory order.
+    #[inline]
     pub fn from_bytes(b: &[u8; DESC_BYTES]) -> Desc {
         let w = |i: usize| u32::from_le_bytes([b[i], b[i + 1], b[i + 2], b[i + 3]]);
         Desc { len_ctrl: w(0), word1: w(4), ptr: u64::from(w(8)) | u64::from(w(12)) << 32 }
     }
 
     /// The sixteen bytes in memory order; the exact inverse of [`Desc::from_bytes`].
+    #[inline]
     pub fn to_bytes(self) -> [u8; DESC_BYTES] {
         let mut b = [0; DESC_BYTES];
         b[0..4].copy_from_slice(&self.len_ctrl.to_le_bytes());
@@ -94,11 +96,13 @@ impl Desc {
     }
 
     /// Whether all bits are zero: a slot never used.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self == Desc::default()
     }
 
     /// The view in which a descriptor of a `dir` ring is read.
+    #[inline]
     pub fn view(self, dir: Dir) -> View {
         match dir {
             Dir::Rx => View::Rx,
@@ -108,6 +112,7 @@ impl Desc {
     }
 
     /// The value of a word.
+    #[inline]
     pub fn word(self, word: Word) -> u64 {
         match word {
             Word::LenCtrl => u64::from(self.len_ctrl),
@@ -132,6 +137,7 @@ impl Desc {
     }
 
     /// The value of a field.
+    #[inline]
     pub fn get(self, field: &Field) -> u64 {
         field.get(self.word(field.word))
     }
@@ -148,6 +154,7 @@ impl Desc {
     }
 
     /// Bytes that it stands for: 65536 where the field is 0.
+    #[inline]
     pub fn length(self) -> u64 {
         match self.len_ctrl & 0xffff {
             0 => 65_536,
@@ -156,26 +163,31 @@ impl Desc {
     }
 
     /// The phase, 0..=3 (not meaningful on META).
+    #[inline]
     pub fn ring_id(self) -> u8 {
         (self.len_ctrl >> 24 & 3) as u8
     }
 
     /// CONCAT, bit 31 of data descriptors.
+    #[inline]
     pub fn concat(self) -> bool {
         self.len_ctrl & 1 << 31 != 0
     }
 
     /// LAST, bit 27 of data descriptors.
+    #[inline]
     pub fn last(self) -> bool {
         self.len_ctrl & 1 << 27 != 0
     }
 
     /// FIRST, bit 26.
+    #[inline]
     pub fn first(self) -> bool {
         self.len_ctrl & 1 << 26 != 0
     }
 
     /// META, bit 23 (Tx only).
+    #[inline]
     pub fn is_meta(self) -> bool {
         self.len_ctrl & META != 0
     }

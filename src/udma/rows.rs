@@ -4,11 +4,9 @@
 //! of slots prints as fast as it is read. Every bit position comes from the field table.
 
 use crate::udma::class::{self, Class};
-use crate::udma::describe::{grouped_hex, named, op_names};
-use crate::udma::{Desc, Dir, Field, Generation, View, Word, field, notes, payload};
+use crate::udma::describe::{grouped_hex, is_plain, named, op_names};
+use crate::udma::{Desc, Dir, Field, Generation, View, Word, digits, field, notes, payload};
 use serde_json::Value;
-
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 const DMB: &Field = named(View::Tx, "dmb");
 const STRONG_ORDER: &Field = named(View::Rx, "strong_order");
@@ -23,31 +21,20 @@ pub fn push_hex(out: &mut String, value: u64, digits: u32) {
 }
 
 fn push_digits(out: &mut String, value: u64, digits: u32) {
-    for i in (0..digits).rev() {
-        out.push(char::from(DIGITS[(value >> (4 * i) & 0xf) as usize]));
-    }
+    let all = digits::hex16(value);
+    digits::push(out, all.get(all.len() - digits.min(16) as usize..).unwrap_or_default());
 }
 
 /// Appends a decimal number.
-pub fn push_number(out: &mut String, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend(digits[at..].iter().map(|d| char::from(*d)));
+pub fn push_number(out: &mut String, value: u64) {
+    digits::push(out, digits::decimal(value, &mut [0; digits::MOST]));
 }
 
 /// Appends a descriptor's bytes in memory order, 32 digits.
 pub fn push_bytes(out: &mut String, desc: Desc) {
-    for b in desc.to_bytes() {
-        push_digits(out, b.into(), 2);
-    }
+    let both = u128::from_le_bytes(desc.to_bytes()).swap_bytes();
+    push_digits(out, (both >> 64) as u64, 16);
+    push_digits(out, both as u64, 16);
 }
 
 fn key(out: &mut String, name: &str) {
@@ -56,9 +43,15 @@ fn key(out: &mut String, name: &str) {
     out.push_str("\":");
 }
 
-fn flag(out: &mut String, name: &str, value: bool) {
-    key(out, name);
-    out.push_str(if value { "true" } else { "false" });
+/// Appends a key with a truth value: one text of each.
+macro_rules! flag {
+    ($out:expr, $name:literal, $value:expr) => {
+        $out.push_str(if $value {
+            concat!(",\"", $name, "\":true")
+        } else {
+            concat!(",\"", $name, "\":false")
+        })
+    };
 }
 
 fn hex(out: &mut String, name: &str, value: u64, digits: u32) {
@@ -95,17 +88,17 @@ pub fn push_json(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     push_number(out, desc.length());
     key(out, "ring_id");
     push_number(out, desc.ring_id().into());
-    flag(out, "first", desc.first());
-    flag(out, "last", desc.last());
-    flag(out, "concat", desc.concat());
-    flag(out, "dmb", dir == Dir::Tx && DMB.get(len_ctrl) != 0);
-    flag(out, "strong_order", dir == Dir::Rx && STRONG_ORDER.get(len_ctrl) != 0);
-    flag(out, "int_en", INT_EN.get(len_ctrl) != 0);
-    flag(out, "meta", meta);
+    flag!(out, "first", desc.first());
+    flag!(out, "last", desc.last());
+    flag!(out, "concat", desc.concat());
+    flag!(out, "dmb", dir == Dir::Tx && DMB.get(len_ctrl) != 0);
+    flag!(out, "strong_order", dir == Dir::Rx && STRONG_ORDER.get(len_ctrl) != 0);
+    flag!(out, "int_en", INT_EN.get(len_ctrl) != 0);
+    flag!(out, "meta", meta);
     if dir == Dir::Tx {
         push_op(out, desc.word1);
-        flag(out, "write_barrier", WRITE_BARRIER.get(desc.word1.into()) != 0);
-        flag(out, "notification", NOTIFICATION.get(desc.word1.into()) != 0);
+        flag!(out, "write_barrier", WRITE_BARRIER.get(desc.word1.into()) != 0);
+        flag!(out, "notification", NOTIFICATION.get(desc.word1.into()) != 0);
     }
     if meta && let Some(words) = payload::words(desc) {
         key(out, "payload_model");
@@ -156,8 +149,56 @@ fn pad(out: &mut String, start: usize, width: usize) {
     }
 }
 
+/// The line of a used descriptor that is as most are. The columns that are not blank in it are
+/// written over.
+const LINE: [u8; 78] =
+    *b"tx              . . .  -      -    copy                     0x0000000000000000";
+
+/// Writes a column's text from `at` on; what does not fit is left out.
+fn put(line: &mut [u8; LINE.len()], at: usize, text: &[u8]) {
+    if let Some(to) = line.get_mut(at..at + text.len()) {
+        to.copy_from_slice(text);
+    }
+}
+
 /// Appends the text line of one slot, without a line end.
 pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Generation) {
+    // Length 0 is the one thing with a note that large copies are full of.
+    let full = desc.len_ctrl & 0xffff == 0;
+    let asked = Desc { len_ctrl: desc.len_ctrl | u32::from(full), ..desc };
+    if desc.is_zero() || index >= 10_000_000 || !is_plain(asked, dir, arch) {
+        return push_text_plainly(out, index, dir, desc, arch);
+    }
+    let mut line = LINE;
+    let mut room = [0; digits::MOST];
+    let len_ctrl = u64::from(desc.len_ctrl);
+    put(&mut line, 0, dir.name().as_bytes());
+    let number = digits::decimal(index, &mut room);
+    put(&mut line, 10 - number.len().min(10), number);
+    line[13] = b'0' + desc.ring_id();
+    for (at, set, c) in
+        [(16, desc.first(), b'F'), (18, desc.last(), b'L'), (20, desc.concat(), b'C')]
+    {
+        line[at] = if set { c } else { b'.' };
+    }
+    put(&mut line, 23, order(dir, desc).as_bytes());
+    if INT_EN.get(len_ctrl) != 0 {
+        put(&mut line, 30, INT_EN.label.as_bytes());
+    }
+    if dir == Dir::Rx {
+        put(&mut line, 35, b"write");
+    }
+    let number = digits::decimal(desc.length(), &mut room);
+    put(&mut line, 58 - number.len().min(58), number);
+    put(&mut line, 62, &digits::hex16(desc.ptr));
+    digits::push(out, &line);
+    if full {
+        out.push_str("     D011");
+    }
+}
+
+/// The same of any descriptor, column by column: the plain twin.
+pub fn push_text_plainly(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Generation) {
     let start = out.len();
     out.push_str(dir.name());
     let digits = index.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -200,6 +241,17 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     }
 }
 
+/// What orders a descriptor, by its label.
+fn order(dir: Dir, desc: Desc) -> &'static str {
+    let len_ctrl = u64::from(desc.len_ctrl);
+    match dir {
+        Dir::Tx if DMB.get(len_ctrl) != 0 => DMB.label,
+        Dir::Tx if WRITE_BARRIER.get(desc.word1.into()) != 0 => WRITE_BARRIER.label,
+        Dir::Rx if STRONG_ORDER.get(len_ctrl) != 0 => STRONG_ORDER.label,
+        _ => "-",
+    }
+}
+
 fn push_data(out: &mut String, start: usize, (dir, view): (Dir, View), desc: Desc) {
     let len_ctrl = u64::from(desc.len_ctrl);
     push_number(out, desc.ring_id().into());
@@ -209,13 +261,7 @@ fn push_data(out: &mut String, start: usize, (dir, view): (Dir, View), desc: Des
         out.push(' ');
     }
     out.push(' ');
-    let order = match dir {
-        Dir::Tx if DMB.get(len_ctrl) != 0 => DMB.label,
-        Dir::Tx if WRITE_BARRIER.get(desc.word1.into()) != 0 => WRITE_BARRIER.label,
-        Dir::Rx if STRONG_ORDER.get(len_ctrl) != 0 => STRONG_ORDER.label,
-        _ => "-",
-    };
-    out.push_str(order);
+    out.push_str(order(dir, desc));
     pad(out, start, 30);
     out.push_str(if INT_EN.get(len_ctrl) != 0 { INT_EN.label } else { "-" });
     pad(out, start, 35);
@@ -350,6 +396,26 @@ mod tests {
             let mut line = String::new();
             push_text(&mut line, u64::from(b[0]) << 40, dir, d, Generation::V2);
             prop_assert!(!line.ends_with(' '));
+        }
+
+        /// What is written over a line is the line that is put together column by column.
+        #[test]
+        fn a_plain_line_is_the_line(
+            bit in 0u32..128, more in any::<u128>(), rx in any::<bool>(), arch in 0usize..3,
+            index in prop_oneof![0u64..20, 9_999_990u64..10_000_010, any::<u64>()],
+        ) {
+            let dir = if rx { Dir::Rx } else { Dir::Tx };
+            let word1 = if rx { 0u128 } else { 0x0108_0003 };
+            // A copy with any length, flags, address; and that with a bit more.
+            let like = word1 << 32 | 0x0100_0000 | more & (0x3fff_u128 << 80 | 0xff00_ffff);
+            for bits in [like, like ^ 1 << bit, like & !0xffff, more, 0] {
+                let d = Desc::from_bytes(&bits.to_le_bytes());
+                let arch = [Generation::V2, Generation::V3, Generation::V4][arch];
+                let (mut fast, mut plain) = (String::from("x"), String::from("x"));
+                push_text(&mut fast, index, dir, d, arch);
+                push_text_plainly(&mut plain, index, dir, d, arch);
+                prop_assert_eq!(fast, plain);
+            }
         }
 
         #[test]

@@ -15,6 +15,7 @@ pub struct Template {
 
 impl Template {
     /// Reads a `buf_ptr`; `None` where bit 61 is clear.
+    #[inline]
     pub fn parse(ptr: u64) -> Option<Template> {
         (ptr & TEMPLATE_BIT != 0).then_some(Template {
             var: ((ptr >> 36) & 0x7_ffff) as u32,

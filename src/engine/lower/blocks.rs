@@ -1,8 +1,9 @@
 //! The blocks of descriptors that `lower_dma` adds to queues (`docs/lowering.md`, "Blocks"):
 //! how they are named and numbered, where a section begins, where too long a block is cut.
 
+use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{Block, Body, DmaBlock, Engine, Inst, Module, Name, Opcode, Pos, Update};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Which queue's and which of the new blocks.
@@ -26,7 +27,7 @@ struct NewBlock {
 
 #[derive(Debug, Default)]
 struct Known {
-    names: HashSet<Name>,
+    names: QuickSet<Name>,
     next: u64,
     sections: BTreeSet<(usize, usize)>,
     new: Vec<NewBlock>,
@@ -35,14 +36,14 @@ struct Known {
 /// The queues of a module and what is added to them.
 #[derive(Debug)]
 pub(super) struct Queues {
-    by_name: HashMap<Name, usize>,
+    by_name: QuickMap<Name, usize>,
     known: Vec<Known>,
 }
 
 impl Queues {
     /// As the module has them: its blocks keep names and ids, new ones are numbered behind them.
     pub(super) fn of(module: &Module) -> Queues {
-        let mut queues = Queues { by_name: HashMap::new(), known: Vec::new() };
+        let mut queues = Queues { by_name: QuickMap::default(), known: Vec::new() };
         for (at, q) in module.queues.iter().enumerate() {
             let mut known = Known::default();
             for (position, inst) in (0u64..).zip(q.dma_blocks()) {

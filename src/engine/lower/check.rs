@@ -10,9 +10,10 @@ use crate::bir::{
     AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern, TransposeOp,
 };
 use crate::limits::{MAX_BIR_QUEUES, MAX_CCE_SOURCES};
+use std::sync::Arc;
 
 /// Runs the stage.
-pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
+pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let layout = Layout::new(module);
     if module.queues.len() > MAX_BIR_QUEUES {
         let text = format!("{} queues; one program may use {MAX_BIR_QUEUES}", module.queues.len());

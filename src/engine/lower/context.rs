@@ -10,6 +10,7 @@ use crate::diag::Severity;
 use crate::limits::{MAX_DIAGNOSTICS, MAX_LOWERED_INSTS, MAX_OVERLAP_EFFORT};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Scratch locations begin at multiples of this.
 const SCRATCH_ALIGN: u64 = 64;
@@ -202,7 +203,11 @@ impl Context<'_> {
     }
 
     /// Puts the allocations made since the last call into their functions.
-    pub(super) fn add_allocations(&mut self, module: &mut Module) {
+    pub(super) fn add_allocations(&mut self, module: &mut Arc<Module>) {
+        if self.added.is_empty() {
+            return;
+        }
+        let module = Arc::make_mut(module);
         for (function, new) in std::mem::take(&mut self.added) {
             if let Some(f) = module.functions.get_mut(function) {
                 f.allocations.extend(new);

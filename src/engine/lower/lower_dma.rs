@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Runs the stage.
-pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
+pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let mut lower = Lower {
         layout: Layout::new(module),
         names: Names::of(module),
@@ -45,13 +45,16 @@ pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
             None
         })
     });
-    lower.queues.add_to(&mut out);
-    cx.add_allocations(&mut out);
-    for function in lower.functions {
-        if let Some(f) = out.functions.get_mut(function) {
-            terminators::add(f, &mut lower.names);
+    if !lower.functions.is_empty() {
+        let changed = Arc::make_mut(&mut out);
+        lower.queues.add_to(changed);
+        for function in lower.functions {
+            if let Some(f) = changed.functions.get_mut(function) {
+                terminators::add(f, &mut lower.names);
+            }
         }
     }
+    cx.add_allocations(&mut out);
     out
 }
 

@@ -36,7 +36,6 @@ pub use unroll::offsets;
 use crate::bir::{Body, Finding, Module, Opcode, Pos};
 use crate::diag::Severity;
 use context::Context;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,7 +120,7 @@ impl Stats {
     /// Of a module.
     pub fn of(module: &Module) -> Stats {
         let mut stats = Stats { queues: module.queues.len() as u64, ..Stats::default() };
-        let mut origins: BTreeSet<Pos> = BTreeSet::new();
+        let mut origins: Vec<Pos> = Vec::new();
         let mut movers = 0u64;
         module.visit(&mut |i| {
             let dma = i.opcode.is_dma();
@@ -133,7 +132,7 @@ impl Stats {
             stats.descriptors += u64::from(descriptor);
             if dma || i.opcode == Opcode::DmaTrigger {
                 movers += 1;
-                origins.insert(i.pos);
+                origins.push(i.pos);
             }
             if dma || descriptor {
                 let operands = i.ins.iter().chain(&i.outs).filter_map(|o| o.as_pattern());
@@ -141,6 +140,8 @@ impl Stats {
                 stats.patched += operands.filter(patched).count() as u64;
             }
         });
+        origins.sort_unstable();
+        origins.dedup();
         stats.clones = movers - origins.len() as u64;
         stats
     }
@@ -201,13 +202,22 @@ pub fn lower_with(
     stop: Stage,
     seen: &mut dyn FnMut(&Snapshot),
 ) -> Lowered {
+    lower_shared(Arc::new(module.clone()), opts, stop, seen)
+}
+
+/// As [`lower_with`], of a module that is shared: the first snapshot is it.
+pub fn lower_shared(
+    mut module: Arc<Module>,
+    opts: &Options,
+    stop: Stage,
+    seen: &mut dyn FnMut(&Snapshot),
+) -> Lowered {
     let mut cx = Context::new(opts, module.arch);
     let mut lowered = Lowered { snapshots: Vec::new() };
-    let mut module = Arc::new(module.clone());
     for stage in Stage::ALL {
         let run = match stage {
             Stage::Loaded => None,
-            Stage::Peel => Some(peel::run as fn(&Module, &mut Context<'_>) -> Module),
+            Stage::Peel => Some(peel::run as fn(&Arc<Module>, &mut Context<'_>) -> Arc<Module>),
             Stage::Unroll => Some(unroll::run as _),
             Stage::Split => Some(split::run as _),
             Stage::Check => Some(check::run as _),
@@ -218,9 +228,12 @@ pub fn lower_with(
             break;
         }
         if let Some(run) = run {
-            module = Arc::new(run(&module, &mut cx));
+            module = run(&module, &mut cx);
         }
-        let stats = Stats::of(&module);
+        let stats = match lowered.snapshots.last() {
+            Some(s) if Arc::ptr_eq(&s.module, &module) => s.stats,
+            _ => Stats::of(&module),
+        };
         let findings = cx.take_findings();
         let snapshot = Snapshot { stage, module: module.clone(), stats, findings };
         seen(&snapshot);

@@ -16,7 +16,7 @@ use crate::bir::{Inst, Layout, Module, Operand, Pair, Part};
 use std::sync::Arc;
 
 /// Runs the stage.
-pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
+pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let layout = Layout::new(module);
     let mut names = Names::of(module);
     let mut queues = NewQueues::default();

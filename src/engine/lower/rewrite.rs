@@ -1,8 +1,9 @@
 //! One walk over a module's functions that replaces transfers by others, keeps what depends on
 //! them right, and gives names that are used nowhere else (`docs/lowering.md`, "Names").
 
-use crate::bir::{Axis, Block, Body, Dep, Inst, Module, Name, Opcode};
-use std::collections::{HashMap, HashSet};
+use crate::bir::quick::{QuickMap, QuickSet};
+use crate::bir::{Axis, Block, Body, Dep, Function, Inst, Module, Name, Opcode};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A container around an instruction.
@@ -40,46 +41,61 @@ pub(super) struct Replacement {
     pub(super) from: Name,
 }
 
-/// Names of instructions, so that new ones are used nowhere else.
-#[derive(Debug, Default)]
+/// Names of instructions, so that new ones are used nowhere else. They are gathered when the
+/// first new one is asked for: most passes over most modules make none.
+#[derive(Debug)]
 pub(super) struct Names {
-    taken: HashSet<Name>,
-    next: HashMap<Name, u64>,
+    module: Arc<Module>,
+    of: fn(&Module) -> QuickSet<Name>,
+    taken: Option<QuickSet<Name>>,
+    next: QuickMap<Name, u64>,
 }
 
 impl Names {
     /// All names of a module's instructions.
-    pub(super) fn of(module: &Module) -> Names {
-        let mut names = Names::default();
-        module.visit(&mut |i| {
-            names.taken.insert(i.name.clone());
-        });
-        names
+    pub(super) fn of(module: &Arc<Module>) -> Names {
+        let of = |module: &Module| {
+            let mut taken = QuickSet::default();
+            module.visit(&mut |i| {
+                taken.insert(i.name.clone());
+            });
+            taken
+        };
+        Names { module: module.clone(), of, taken: None, next: QuickMap::default() }
     }
 
     /// All names of a module's registers, locations and sets.
-    pub(super) fn registers(module: &Module) -> Names {
-        let mut names = Names::default();
-        for a in module.functions.iter().flat_map(|f| &f.allocations) {
-            names.taken.insert(a.name.clone());
-            names.taken.extend(a.locations.iter().map(|l| l.name.clone()));
-        }
-        names
+    pub(super) fn registers(module: &Arc<Module>) -> Names {
+        let of = |module: &Module| {
+            let mut taken = QuickSet::default();
+            for a in module.functions.iter().flat_map(|f| &f.allocations) {
+                taken.insert(a.name.clone());
+                taken.extend(a.locations.iter().map(|l| l.name.clone()));
+            }
+            taken
+        };
+        Names { module: module.clone(), of, taken: None, next: QuickMap::default() }
+    }
+
+    /// Takes a name; false where it is taken.
+    fn take(&mut self, name: &Name) -> bool {
+        self.taken.get_or_insert_with(|| (self.of)(&self.module)).insert(name.clone())
     }
 
     /// This name, or the first `<name>_<k>` that is not taken.
     pub(super) fn unique(&mut self, name: &str) -> Name {
         let name = Name::from(name);
-        if self.taken.insert(name.clone()) { name } else { self.clone_of(&name) }
+        if self.take(&name) { name } else { self.clone_of(&name) }
     }
 
     /// `<name>_<k>`, k from 0 on, past those that are taken.
     pub(super) fn clone_of(&mut self, name: &Name) -> Name {
-        let next = self.next.entry(name.clone()).or_default();
+        let mut next = self.next.get(name).copied().unwrap_or_default();
         loop {
             let candidate: Name = format!("{name}_{next}").into();
-            *next += 1;
-            if self.taken.insert(candidate.clone()) {
+            next += 1;
+            if self.take(&candidate) {
+                self.next.insert(name.clone(), next);
                 return candidate;
             }
         }
@@ -87,12 +103,13 @@ impl Names {
 }
 
 /// Calls `f` for every transfer in the functions, in program order, and puts what it returns in
-/// its place; `None` leaves it. Dependencies and the `from` of waits follow.
+/// its place; `None` leaves it. Dependencies and the `from` of waits follow. The same module
+/// where nothing is replaced.
 pub(super) fn rewrite(
-    module: &Module,
+    module: &Arc<Module>,
     f: &mut dyn FnMut(&Arc<Inst>, &Scope<'_>) -> Option<Replacement>,
-) -> Module {
-    let mut plan = Plan { replaced: HashMap::new(), names: HashMap::new(), order: 0 };
+) -> Arc<Module> {
+    let mut plan = Plan { replaced: VecDeque::new(), names: QuickMap::default(), order: 0 };
     for (function, x) in module.functions.iter().enumerate() {
         for (block, b) in x.blocks.iter().enumerate() {
             plan.decide(b, function, block, &mut Vec::new(), f);
@@ -101,17 +118,26 @@ pub(super) fn rewrite(
     if plan.replaced.is_empty() {
         return module.clone();
     }
-    // Only names whose bearer goes by another one now matter.
-    let renamed = |r: &Known| r.last.is_some();
-    plan.names.retain(|_, known| known.iter().any(renamed));
-    plan.order = 0;
-    let mut out = module.clone();
-    for function in &mut out.functions {
-        for b in &mut function.blocks {
-            *b = plan.build(b);
-        }
+    if !plan.names.is_empty() {
+        plan.order = 0;
+        let blocks = module.functions.iter().flat_map(|x| &x.blocks);
+        blocks.for_each(|b| plan.bearers(b));
+        plan.names.values_mut().for_each(|known| known.sort_by_key(|k| k.order));
     }
-    out
+    plan.order = 0;
+    let functions = module.functions.iter().map(|function| Function {
+        name: function.name.clone(),
+        allocations: function.allocations.clone(),
+        blocks: function.blocks.iter().map(|b| plan.build(b)).collect(),
+        extra: function.extra.clone(),
+    });
+    Arc::new(Module {
+        version: module.version,
+        arch: module.arch,
+        functions: functions.collect(),
+        queues: module.queues.clone(),
+        extra: module.extra.clone(),
+    })
 }
 
 struct Known {
@@ -120,8 +146,10 @@ struct Known {
 }
 
 struct Plan {
-    replaced: HashMap<usize, Replacement>,
-    names: HashMap<Name, Vec<Known>>,
+    /// What was replaced, by its number in program order, in that order.
+    replaced: VecDeque<(usize, Replacement)>,
+    /// Only names of which a bearer goes by another one now; all bearers of those, in order.
+    names: QuickMap<Name, Vec<Known>>,
     order: usize,
 }
 
@@ -138,17 +166,17 @@ impl Plan {
         for i in &b.insts {
             let order = self.order;
             self.order += 1;
-            let mut last = None;
             if i.opcode.is_dma() {
                 let scope = Scope { function, block, loops, order, before };
                 if let Some(r) = f(i, &scope) {
                     if r.last != i.name || r.from != i.name {
-                        last = Some((r.last.clone(), r.from.clone()));
+                        let last = Some((r.last.clone(), r.from.clone()));
+                        let known = self.names.entry(i.name.clone()).or_default();
+                        known.push(Known { order, last });
                     }
-                    self.replaced.insert(order, r);
+                    self.replaced.push_back((order, r));
                 }
             }
-            self.names.entry(i.name.clone()).or_default().push(Known { order, last });
             before = Some(order);
             if let Some(e) = enclosing(i) {
                 loops.push(e);
@@ -156,6 +184,22 @@ impl Plan {
                     self.decide(inner, function, block, loops, f);
                 }
                 loops.pop();
+            }
+        }
+    }
+
+    /// Adds the bearers of renamed names that keep theirs.
+    fn bearers(&mut self, b: &Block) {
+        for i in &b.insts {
+            let order = self.order;
+            self.order += 1;
+            if let Some(known) = self.names.get_mut(&i.name)
+                && !known.iter().any(|k| k.order == order)
+            {
+                known.push(Known { order, last: None });
+            }
+            if enclosing(i).is_some() {
+                i.blocks().iter().for_each(|inner| self.bearers(inner));
             }
         }
     }
@@ -176,8 +220,9 @@ impl Plan {
                 insts.push(self.rename(&new, order).unwrap_or(new));
                 continue;
             }
-            match self.replaced.remove(&order) {
-                Some(r) => {
+            let replaced = self.replaced.front().is_some_and(|r| r.0 == order);
+            match replaced.then(|| self.replaced.pop_front()).flatten() {
+                Some((_, r)) => {
                     for new in r.insts {
                         insts.push(self.rename(&new, order).unwrap_or(new));
                     }

@@ -13,7 +13,11 @@ pub(super) struct NewQueues(BTreeSet<Name>);
 
 impl NewQueues {
     /// Adds them to a module.
-    pub(super) fn add_to(self, module: &mut Module) {
+    pub(super) fn add_to(self, module: &mut Arc<Module>) {
+        if self.0.is_empty() {
+            return;
+        }
+        let module = Arc::make_mut(module);
         for name in self.0 {
             if module.queue(&name).is_none() {
                 module.queues.push(Queue { name, blocks: Vec::new(), extra: Vec::new() });

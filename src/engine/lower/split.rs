@@ -45,9 +45,10 @@ pub fn split_sizes(n: u64, depth: u64, rule: SplitRule) -> impl Iterator<Item = 
         Some(size)
     })
 }
+use std::sync::Arc;
 
 /// Runs the stage.
-pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
+pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let layout = Layout::new(module);
     let mut names = Names::of(module);
     let mut out = rewrite(module, &mut |inst, scope| {

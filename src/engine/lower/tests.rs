@@ -286,7 +286,7 @@ fn a_gather_is_cloned_once_for_each_index() {
 fn a_register_is_moved_to_one_of_the_clones_own() {
     let m = after(&module(vec![scalar(10)]), &with_elems(4), Stage::Unroll);
     assert_eq!(names(&m), ["I_0_base", "I_0", "I_1_base", "I_1", "I_2_base", "I_2"]);
-    let mut own = BTreeSet::new();
+    let mut own = std::collections::BTreeSet::new();
     for pair in insts(&m).chunks(2) {
         assert_eq!(pair[0].opcode, Opcode::RegisterMove);
         let p = pair[1].ins[0].as_pattern().unwrap();

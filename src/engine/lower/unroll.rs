@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Runs the stage.
-pub(super) fn run(module: &Module, cx: &mut Context<'_>) -> Module {
+pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let layout = Layout::new(module);
     let mut names = Names::of(module);
     let mut registers = Names::registers(module);

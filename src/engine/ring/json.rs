@@ -6,16 +6,13 @@ use super::keys::{Keys, Val, visit};
 use crate::diag::render::json_safe;
 use crate::engine::edit::{Change, Edit};
 use crate::engine::program::{Program, QueueId};
-use crate::udma::{Desc, cause};
+use crate::udma::{Desc, cause, digits};
 use serde_json::{Map, Value, json};
-
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends so many hex digits.
 pub fn push_digits(out: &mut Vec<u8>, value: u64, digits: u32) {
-    for i in (0..digits).rev() {
-        out.push(DIGITS[(value >> (4 * i) & 0xf) as usize]);
-    }
+    let all = digits::hex16(value);
+    out.extend_from_slice(all.get(all.len() - digits.min(16) as usize..).unwrap_or_default());
 }
 
 /// Appends `0x` and so many hex digits.
@@ -25,18 +22,8 @@ pub fn push_hex(out: &mut Vec<u8>, value: u64, digits: u32) {
 }
 
 /// Appends a decimal number.
-pub fn push_number(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+pub fn push_number(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(digits::decimal(value, &mut [0; digits::MOST]));
 }
 
 /// Appends a decimal number with its sign.
@@ -49,9 +36,9 @@ pub fn push_signed(out: &mut Vec<u8>, value: i64) {
 
 /// Appends a descriptor's bytes in memory order, 32 digits.
 pub fn push_bytes(out: &mut Vec<u8>, desc: Desc) {
-    for b in desc.to_bytes() {
-        push_digits(out, b.into(), 2);
-    }
+    let both = u128::from_le_bytes(desc.to_bytes()).swap_bytes();
+    push_digits(out, (both >> 64) as u64, 16);
+    push_digits(out, both as u64, 16);
 }
 
 /// Digits that a number needs in hexadecimal.

@@ -94,10 +94,7 @@ impl Source {
                 out[..n].copy_from_slice(&bytes[..n]);
             }
             Source::Blob(_, blob, off) => {
-                let bytes = usize::try_from(*off).ok().and_then(|o| blob.bytes().get(o..));
-                let bytes = bytes.unwrap_or(&[]);
-                let n = bytes.len().min(out.len());
-                out[..n].copy_from_slice(&bytes[..n]);
+                let n = usize::try_from(*off).map_or(0, |o| blob.read(o, out));
                 // A mapped file that shrank has no bytes there any more.
                 out[n..].fill(0);
             }

@@ -356,7 +356,7 @@ fn ring(q: &Queue, dir: Dir, name: &str) -> Result<u64, EvalError> {
 }
 
 /// `None` where it divides by zero.
-fn binary(op: BinOp, a: u64, b: u64) -> Option<u64> {
+pub(super) fn binary(op: BinOp, a: u64, b: u64) -> Option<u64> {
     let shift = |f: fn(u64, u32) -> u64| if b >= 64 { 0 } else { f(a, b as u32) };
     Some(match op {
         BinOp::Mul => a.wrapping_mul(b),

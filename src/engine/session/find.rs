@@ -1,6 +1,7 @@
 //! `find`: the slots of a queue of which an expression is not 0 (`docs/commands.md`, "Finding
 //! slots"). Nothing moves.
 
+use super::question::{BLOCK, Block, SlotQuestion};
 use super::{EvalError, Outcome, Progress, Session, eval_at};
 use crate::diag::Diagnostic;
 use crate::engine::expr::Expr;
@@ -24,6 +25,16 @@ pub struct Found {
     pub asked: u64,
 }
 
+impl Found {
+    fn matches(&mut self, dir: Dir, index: u64) {
+        if self.slots.len() < MAX_FOUND {
+            self.slots.push((dir, index));
+        } else {
+            self.cut = true;
+        }
+    }
+}
+
 impl Session {
     /// The slots of the selected queue of which `expr` is not 0. Slots that are zero are left
     /// out, and those of which it has no value now (a field that META lacks).
@@ -36,37 +47,74 @@ impl Session {
         expr: &Expr,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Found, Diagnostic> {
+        self.ask(dir, expr, watch, true)
+    }
+
+    /// The same, slot by slot: the plain twin.
+    ///
+    /// # Errors
+    /// As [`Session::slots_found`].
+    #[cfg(test)]
+    pub(super) fn slots_found_plainly(
+        &self,
+        dir: Option<Dir>,
+        expr: &Expr,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Found, Diagnostic> {
+        self.ask(dir, expr, watch, false)
+    }
+
+    /// Asks every slot, blocks of them at once where `fast` and that has an answer.
+    fn ask(
+        &self,
+        dir: Option<Dir>,
+        expr: &Expr,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        fast: bool,
+    ) -> Result<Found, Diagnostic> {
         let none = || Diagnostic::new("S005", "no queue is selected");
         let id = self.selected().ok_or_else(none)?;
         let q = self.machine().queue(id).ok_or_else(none)?;
         let mut out = Found::default();
         let mut refused: Option<EvalError> = None;
         let mut answered = false;
+        let mut block = Block::new();
+        let mut bytes = [0; BLOCK * DESC_BYTES];
         for d in Dir::BOTH.into_iter().filter(|d| dir.is_none_or(|x| x == *d)) {
             let ring = q.ring(d);
-            for index in 0..ring.size {
-                let mut bytes = [0; DESC_BYTES];
-                self.machine().memory.read(ring.slot_addr(index), &mut bytes);
-                if Desc::from_bytes(&bytes).is_zero() {
-                    continue;
-                }
-                out.asked += 1;
-                match eval_at(self, self.machine(), expr, (id, d, index)) {
-                    Ok(v) => {
-                        answered = true;
-                        if v != 0 && out.slots.len() < MAX_FOUND {
-                            out.slots.push((d, index));
-                        } else if v != 0 {
-                            out.cut = true;
+            let mut question = if fast { SlotQuestion::of(self, expr, id, d) } else { None };
+            for first in (0..ring.size).step_by(BLOCK) {
+                let n = (ring.size - first).min(BLOCK as u64);
+                let bytes = &mut bytes[..n as usize * DESC_BYTES];
+                self.machine().memory.read(ring.slot_addr(first), bytes);
+                block.take(first, bytes);
+                let before = out.asked;
+                let at_once = question
+                    .as_mut()
+                    .is_some_and(|q| q.each(&block, |index| out.matches(d, index)));
+                if at_once {
+                    out.asked += block.used;
+                    answered |= block.used > 0;
+                } else {
+                    let used = bytes.as_chunks().0.iter().zip(first..);
+                    for (_, index) in used.filter(|(b, _)| !Desc::from_bytes(b).is_zero()) {
+                        out.asked += 1;
+                        match eval_at(self, self.machine(), expr, (id, d, index)) {
+                            Ok(v) => {
+                                answered = true;
+                                if v != 0 {
+                                    out.matches(d, index);
+                                }
+                            }
+                            // Another slot may have what this one lacks.
+                            Err(e @ EvalError::Name(..)) => refused = Some(e),
+                            Err(e) if e.is_for_now() => {}
+                            Err(e) => return Err(e.into_diagnostic()),
                         }
                     }
-                    // Another slot may have what this one lacks.
-                    Err(e @ EvalError::Name(..)) => refused = Some(e),
-                    Err(e) if e.is_for_now() => {}
-                    Err(e) => return Err(e.into_diagnostic()),
                 }
-                let here = Progress { event: index, from: 0 };
-                if out.asked.is_multiple_of(REPORT_EVERY) && watch(here).is_break() {
+                let here = Progress { event: first + n, from: 0 };
+                if before / REPORT_EVERY != out.asked / REPORT_EVERY && watch(here).is_break() {
                     out.cut = true;
                     return Ok(out);
                 }

@@ -19,6 +19,7 @@ mod module;
 mod moves;
 mod order;
 mod passes;
+mod question;
 mod range;
 mod reload;
 mod search;

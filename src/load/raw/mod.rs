@@ -16,10 +16,10 @@ use super::source::Source;
 use crate::diag::{Diagnostic, Place};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{
-    MAX_RING_DESCS, SAMPLE_EDGE_SLOTS, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
+    SAMPLE_EDGE_SLOTS, SAMPLE_LET_GO, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
-use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile};
+use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
 
 pub use batch::Batching;
 pub use browse::browse_program;
@@ -126,6 +126,14 @@ impl RingView {
         }
     }
 
+    /// Slots from `from` on where they lie, at most `count`.
+    pub fn rows(&self, from: u64, count: u64) -> Option<Rows<'_>> {
+        let slots = self.blob.bytes().as_chunks::<DESC_BYTES>().0;
+        let at = usize::try_from(self.first + from * self.stride).ok()?;
+        let left = self.slots.saturating_sub(from).min(count);
+        Some(Rows::new(slots.get(at..)?, self.stride as usize).first(left))
+    }
+
     /// Byte offset of a slot in the image.
     pub fn offset(&self, index: u64) -> u64 {
         (self.first + index * self.stride) * DESC_BYTES as u64
@@ -139,20 +147,14 @@ impl RingView {
         RingView { first: self.first + from * self.stride, slots, ..self.clone() }
     }
 
-    /// The bytes of the first `count` slots: a slice where they lie together, else a copy,
-    /// which is bounded by the largest legal ring.
+    /// The bytes of the first `count` slots, where they lie.
     pub fn bytes(&self, count: u64) -> Blob {
-        let count = count.min(self.slots);
+        let count = count.min(self.slots) as usize;
+        let first = self.first as usize;
         if self.stride == 1 {
-            let at = self.first as usize * DESC_BYTES;
-            return self.blob.slice(at, count as usize * DESC_BYTES);
+            return self.blob.slice(first * DESC_BYTES, count * DESC_BYTES);
         }
-        let count = count.min(MAX_RING_DESCS);
-        let mut out = Vec::with_capacity(count as usize * DESC_BYTES);
-        for i in 0..count {
-            out.extend(self.get(i).unwrap_or_default().to_bytes());
-        }
-        Blob::from_vec(out)
+        Blob::turns(self.blob.clone(), first, self.stride as usize, count)
     }
 }
 
@@ -249,8 +251,10 @@ impl Sampled {
 }
 
 /// Looks at both ends and at probes spread evenly between them; where all of those are
-/// unused, at the whole of a small image and at more probes of a large one.
-fn sample(bytes: &[u8]) -> Sampled {
+/// unused, at the whole of a small image and at more probes of a large one. What was looked at
+/// is let go of now and then.
+fn sample(source: &Source) -> Sampled {
+    let bytes = source.blob.bytes();
     let slots = (bytes.len() / DESC_BYTES) as u64;
     let mut s = Sampled::default();
     s.window(bytes, 0, SAMPLE_EDGE_SLOTS);
@@ -262,9 +266,14 @@ fn sample(bytes: &[u8]) -> Sampled {
         for probes in [SAMPLE_PROBES, deep] {
             let step = (slots / probes).max(SAMPLE_PROBE_SLOTS) & !1;
             let mut at = SAMPLE_EDGE_SLOTS;
+            let mut looks = 0;
             while at < tail && (probes == SAMPLE_PROBES || s.used() == 0) {
                 s.window(bytes, at, SAMPLE_PROBE_SLOTS.min(tail - at));
                 at += step;
+                looks += 1;
+                if looks % SAMPLE_LET_GO == 0 {
+                    source.let_go();
+                }
             }
         }
     }
@@ -272,8 +281,8 @@ fn sample(bytes: &[u8]) -> Sampled {
 }
 
 /// Tells how an image is to be read, and why.
-fn direction(bytes: &[u8]) -> Result<(RingChoice, String), Diagnostic> {
-    let s = sample(bytes);
+fn direction(source: &Source) -> Result<(RingChoice, String), Diagnostic> {
+    let s = sample(source);
     let n = s.used();
     let all = |side: [u64; 2]| side.iter().sum::<u64>() == n;
     if n == 0 {
@@ -328,7 +337,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
     }
     let (choice, why) = match choice {
         Some(c) => (c, format!("read as {} because --ring says so", c.name())),
-        None => direction(blob.bytes()).map_err(|d| d.in_file(name))?,
+        None => direction(source).map_err(|d| d.in_file(name))?,
     };
     source.in_order();
     let rings = match choice {

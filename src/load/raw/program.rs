@@ -114,6 +114,13 @@ fn pair<'a>(image: &'a RawImage, opts: &LoadOptions, report: &mut Report) -> Opt
         );
         return None;
     }
+    if let Some(most) = opts.run_slots.filter(|most| slots > *most && opts.slots.is_none()) {
+        note(
+            Diagnostic::new("D009", format!("{slots} slots; more than {most} are not run unasked"))
+                .help("for stepping give a window: --slots A:B, or --slots : for all of them"),
+        );
+        return None;
+    }
     if tx.slots() == 0 || rx.slots() == 0 {
         note(Diagnostic::new("S011", format!("--slots {from}:{to} leaves no slot of a ring")));
         return None;

@@ -178,12 +178,24 @@ fn load_raw_one_direction_or_too_many_slots_give_no_program() {
     let (p, r) = to_program(&i, &LoadOptions::default());
     assert!(p.is_none() && !r.has_errors());
     assert!(r.items.iter().any(|d| d.code == "D022"));
-    let large = vec![0u8; (MAX_RING_DESCS as usize + 16) * 16];
+    let large = vec![0u8; (crate::limits::MAX_RING_DESCS as usize + 16) * 16];
     let b = Blob::from_vec(large);
     let rings = Dir::BOTH.map(|d| Some(RingView::whole(d, b.clone())));
     let i = RawImage::new("big", "", rings);
     let (p, r) = to_program(&i, &LoadOptions::default());
     assert!(p.is_none() && r.items.iter().any(|d| d.code == "D009"));
+}
+
+#[test]
+fn load_raw_of_more_slots_than_are_run_unasked_gives_no_program_but_a_window_does() {
+    let i = written(24, 48);
+    let of = |run_slots, slots| LoadOptions { run_slots, slots, ..LoadOptions::default() };
+    let (p, r) = to_program(&i, &of(Some(47), None));
+    assert!(p.is_none() && r.items.iter().any(|d| d.code == "D009"));
+    let whole = to_program(&i, &of(None, None)).0.unwrap();
+    assert_eq!(to_program(&i, &of(Some(48), None)).0.unwrap(), whole);
+    let asked = to_program(&i, &of(Some(47), Some((0, u64::MAX)))).0.unwrap();
+    assert_eq!(asked.script.len(), whole.script.len());
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn what_has_no_public_rule_is_said_and_left() {
 fn check_sees_what_the_stages_before_it_should_have_done() {
     let run = |m: &Module, opts: &Options| {
         let mut cx = Context::new(opts, m.arch);
-        check::run(m, &mut cx);
+        check::run(&std::sync::Arc::new(m.clone()), &mut cx);
         cx.take_findings().iter().map(|f| f.diag.code).collect::<Vec<_>>()
     };
     assert_eq!(run(&module(vec![gather(3)]), &Options::default()), ["L010"]);

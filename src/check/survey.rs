@@ -1,0 +1,314 @@
+//! What a ring's slots are known to be without a look at each: a survey of an image in chunks.
+//!
+//! Most of a large image is regular: copies, one descriptor a packet, one phase over thousands
+//! of slots. A chunk of which every slot is such is *calm*; one whose slots are all zero is
+//! *empty*; every other is *odd*. A check passes over what is not odd as its own rules allow
+//! and looks at the slots of an odd chunk one by one. The plain twin is the same run without a
+//! survey: every chunk is odd. Tests compare the two.
+//!
+//! Whether a chunk is calm is asked twice. [`tx_regular`] and [`rx_regular`] look at words of
+//! 64 bits without a branch and may be wrong in one direction only: what they call regular is
+//! calm. Where they do not, each slot is asked by the rules of the checks themselves.
+
+use super::pairs::{self, MARKER_BYTES};
+use super::{RingPair, operations, ranges, sentinels};
+use crate::limits::SURVEY_CHUNK;
+use crate::udma::describe::named;
+use crate::udma::lanes::desc;
+use crate::udma::template::TEMPLATE_BIT;
+use crate::udma::{Desc, Dir, Field, Generation, Rows, View, notes};
+
+/// Slots of a chunk.
+pub const CHUNK: u64 = SURVEY_CHUNK;
+
+/// What is known of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Nothing: look at its slots.
+    #[default]
+    Odd,
+    /// Every slot is zero.
+    Empty,
+    /// No check has anything to say of any slot by itself.
+    Calm,
+}
+
+/// A chunk of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Chunk {
+    /// What it is. The rest is about calm ones.
+    pub kind: Kind,
+    /// The phase of each of its slots.
+    pub phase: u8,
+    /// Each slot carries FIRST and LAST; else (Rx only) none carries a flag of a packet.
+    pub flags: bool,
+    /// Tx: the chunk of the same slots of the Rx ring is calm too, each slot takes as many
+    /// bytes as is sent from here, and no pair of four bytes is remarkable.
+    pub paired: bool,
+    /// Bytes of its descriptors.
+    pub bytes: u32,
+}
+
+/// The chunks of the rings of a queue, as far as they were looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    chunks: [Vec<Chunk>; 2],
+}
+
+impl Survey {
+    /// Of how many chunks the longer ring consists.
+    pub fn chunks_of(pair: &RingPair<'_>) -> u64 {
+        let longest = Dir::BOTH.iter().filter_map(|d| pair.ring(*d)).map(|r| r.len()).max();
+        longest.unwrap_or(0).div_ceil(CHUNK)
+    }
+
+    /// Surveys both rings.
+    pub fn of(pair: &RingPair<'_>) -> Survey {
+        Survey::part(pair, 0, Survey::chunks_of(pair))
+    }
+
+    /// Surveys the chunks from `from` up to `to`; parts that follow each other are put
+    /// together with [`Survey::append`].
+    pub fn part(pair: &RingPair<'_>, from: u64, to: u64) -> Survey {
+        let mut out = Survey::default();
+        let rows = |at: u64| {
+            Dir::BOTH.map(|dir| {
+                let ring = pair.ring(dir)?;
+                let left = ring.len().saturating_sub(at * CHUNK).min(CHUNK);
+                (left > 0 && at < to).then(|| ring.rows(at * CHUNK, left).unwrap_or_default())
+            })
+        };
+        let mut next = rows(from);
+        for at in from..to {
+            let [tx, rx] = std::mem::replace(&mut next, rows(at + 1));
+            // A chunk is looked at more than once; the next one comes from memory meanwhile.
+            next.iter().flatten().for_each(|r| r.come());
+            let look = |rows: &Option<Rows<'_>>, dir| rows.map(|r| chunk(r, dir, pair.arch));
+            let (mut t, r) = (look(&tx, Dir::Tx), look(&rx, Dir::Rx));
+            if let (Some(t), Some(r)) = (&mut t, &r)
+                && (t.kind, r.kind) == (Kind::Calm, Kind::Calm)
+            {
+                t.paired = tx.zip(rx).is_some_and(|(tx, rx)| paired(tx, rx, pair.arch));
+            }
+            let [a, b] = &mut out.chunks;
+            a.extend(t);
+            b.extend(r);
+        }
+        out
+    }
+
+    /// Adds the part that follows.
+    pub fn append(&mut self, mut next: Survey) {
+        for (own, more) in self.chunks.iter_mut().zip(&mut next.chunks) {
+            own.append(more);
+        }
+    }
+
+    /// The chunks of a direction, from slot 0 on.
+    pub fn chunks(&self, dir: Dir) -> &[Chunk] {
+        let [tx, rx] = &self.chunks;
+        if dir == Dir::Tx { tx } else { rx }
+    }
+}
+
+const LENGTH: u64 = named(View::Tx, "length").mask();
+
+/// A mask of fields in the first 64 bits of a descriptor.
+const fn low(f: &Field) -> u64 {
+    f.mask()
+}
+
+/// The same of a field of the second word.
+const fn high(f: &Field) -> u64 {
+    f.mask() << 32
+}
+
+/// What may differ from slot to slot of a calm chunk, in the first 64 bits.
+const TX_FREE: u64 = LENGTH
+    | low(named(View::Tx, "dmb"))
+    | low(named(View::Tx, "int_en"))
+    | high(named(View::Tx, "write_barrier"));
+const NOTIFICATION: u64 = high(named(View::Tx, "notification"));
+const RX_FREE: u64 = LENGTH | low(named(View::Rx, "int_en"));
+const STRONG_ORDER: u64 = low(named(View::Rx, "strong_order"));
+
+const fn tx_free(arch: Generation) -> u64 {
+    match arch {
+        Generation::V4 => TX_FREE | NOTIFICATION,
+        _ => TX_FREE,
+    }
+}
+
+const fn rx_free(arch: Generation) -> u64 {
+    match arch {
+        Generation::V2 => RX_FREE,
+        _ => RX_FREE | STRONG_ORDER,
+    }
+}
+
+/// Address bits of which one means a closer look: symbolic, a kernel's poison.
+const STRANGE: u64 = 0xff << 56 | TEMPLATE_BIT;
+/// Bits that an address may not change from a range's first to its last byte: those from which
+/// on the host window is told, see [`Generation::is_host`].
+const WINDOW: u64 = !((1 << 40) - 1);
+/// The only sentinel of 32 bits that has these bits clear is [`EVEN_SENTINEL`]; a test holds it.
+const SENTINEL_BITS: u64 = 3;
+const EVEN_SENTINEL: u32 = 0xcccc_cccc;
+
+/// Bytes of a descriptor less one.
+#[inline(always)]
+fn less_one(word: u64) -> u64 {
+    word.wrapping_sub(1) & LENGTH
+}
+
+/// Bits of an address that are all set where it lies less than the longest descriptor before an
+/// end of a window.
+const BEFORE_END: u64 = !(WINDOW | LENGTH);
+
+/// What the addresses of a chunk have in common: bits that one has, bits that all have. Most
+/// questions are answered by these alone; where they are not, each address is asked.
+struct Addresses {
+    any: u64,
+    all: u64,
+}
+
+impl Addresses {
+    const NONE: Addresses = Addresses { any: 0, all: u64::MAX };
+
+    #[inline(always)]
+    fn add(&mut self, ptr: u64) {
+        self.any |= ptr;
+        self.all &= ptr;
+    }
+
+    fn regular(&self, rows: Rows<'_>, host: u64) -> bool {
+        let every = |ok: fn(u64, u64) -> bool| {
+            let mut all = true;
+            rows.each(|_, ptr| all &= ok(ptr, host));
+            all
+        };
+        let has = |bits: u64| self.any & bits == bits;
+        self.any & STRANGE == 0
+            && (self.all & !host != 0 || every(|ptr, host| ptr & !host != 0))
+            && (!has(BEFORE_END) || every(|ptr, _| (ptr ^ ptr.wrapping_add(LENGTH)) & WINDOW == 0))
+            && match self.any & SENTINEL_BITS {
+                0 => !has(EVEN_SENTINEL.into()) || every(|ptr, _| ptr as u32 != EVEN_SENTINEL),
+                _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
+            }
+    }
+}
+
+/// Whether a Tx chunk is calm, and its bytes; `None` says nothing.
+fn tx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
+    let like = rows.first_words()?.0;
+    let host = arch.host_base();
+    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
+    rows.each(|w, ptr| {
+        differ |= w ^ like;
+        bytes += less_one(w) + 1;
+        at.add(ptr);
+    });
+    (differ & !tx_free(arch) == 0 && at.regular(rows, host)).then_some(bytes as u32)
+}
+
+/// Whether an Rx chunk is calm, and its bytes; `None` says nothing.
+fn rx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
+    let (like, first) = rows.first_words()?;
+    let host = arch.host_base();
+    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
+    // The first slot does not overlap itself: it has the same address.
+    let (mut last, mut length, mut overlap) = (first, less_one(like), false);
+    rows.each(|w, ptr| {
+        differ |= w ^ like;
+        let now = less_one(w);
+        bytes += now + 1;
+        at.add(ptr);
+        // One begins inside of the other, less than its length behind it, not at its start.
+        let behind = ptr.wrapping_sub(last);
+        overlap |= (behind.wrapping_sub(1) < length) | (!behind < now);
+        (last, length) = (ptr, now);
+    });
+    (differ & !rx_free(arch) == 0 && !overlap && at.regular(rows, host)).then_some(bytes as u32)
+}
+
+/// What a chunk is. No slots make an odd one.
+fn chunk(rows: Rows<'_>, dir: Dir, arch: Generation) -> Chunk {
+    let Some(first) = rows.descs().next() else { return Chunk::default() };
+    if first.is_zero() {
+        let mut any = 0;
+        rows.each(|w, ptr| any |= w | ptr);
+        let kind = if any == 0 { Kind::Empty } else { Kind::Odd };
+        return Chunk { kind, ..Chunk::default() };
+    }
+    if !calm(first, dir, arch) {
+        return Chunk::default();
+    }
+    let regular = match dir {
+        Dir::Tx => tx_regular(rows, arch),
+        Dir::Rx => rx_regular(rows, arch),
+    };
+    let Some(bytes) = regular.or_else(|| by_rules(rows, dir, arch)) else {
+        return Chunk::default();
+    };
+    let (phase, flags) = (first.ring_id(), first.first());
+    Chunk { kind: Kind::Calm, phase, flags, paired: false, bytes }
+}
+
+/// Whether no check has anything to say of a used slot by itself.
+fn calm(d: Desc, dir: Dir, arch: Generation) -> bool {
+    let alone = d.first() && d.last() && !d.concat();
+    let bare = dir == Dir::Rx && !(d.first() || d.last() || d.concat());
+    let copy = dir == Dir::Rx || operations::is_plain_copy(d.word1);
+    !d.is_zero()
+        && d.view(dir) != View::Meta
+        && (alone || bare)
+        && copy
+        // That length 0 stands for 65536 is the one note that nobody is told of.
+        && notes(d, dir, arch).iter().all(|n| n.code == "D011")
+        && sentinels::judge(d, dir, arch).is_none()
+        && ranges::crossing(d, arch).is_none()
+}
+
+/// The same answer as the regular ones', by the rules of the checks.
+fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u32> {
+    let first = rows.descs().next()?;
+    let (mut bytes, mut before) = (0, first);
+    for d in rows.descs() {
+        let same = d.ring_id() == first.ring_id() && d.first() == first.first();
+        let apart = dir == Dir::Tx || ranges::apart(before, d);
+        if !(same && apart && calm(d, dir, arch)) {
+            return None;
+        }
+        bytes += d.length();
+        before = d;
+    }
+    u32::try_from(bytes).ok()
+}
+
+/// Whether two calm chunks of the same slots are pairs of one Tx and one Rx descriptor.
+fn paired(tx: Rows<'_>, rx: Rows<'_>, arch: Generation) -> bool {
+    let (mut differ, mut short) = (0, false);
+    if tx.len() != rx.len() {
+        return false;
+    }
+    tx.zip(rx, |(a, _), (b, _)| {
+        differ |= a ^ b;
+        short |= less_one(a) < MARKER_BYTES;
+    });
+    if differ & LENGTH != 0 {
+        return false;
+    }
+    let mut remarkable = false;
+    if short {
+        tx.zip(rx, |(a, src), (b, dst)| {
+            if less_one(a) == MARKER_BYTES - 1 {
+                remarkable |= pairs::remarkable(desc(a, src), desc(b, dst), arch);
+            }
+        });
+    }
+    !remarkable
+}
+
+#[cfg(test)]
+#[path = "survey_tests.rs"]
+mod tests;
