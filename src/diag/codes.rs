@@ -160,6 +160,13 @@ pub static CODES: &[CodeInfo] = &[
         "See whether it matters.",
     ),
     code(
+        ("B017", Warning),
+        "word like a known one",
+        "A key, opcode, engine or element type is not known and is passed over, and looks like one that is.",
+        "A typing error; rarely a word of another time.",
+        "Write the word that the help names, or allow the code in the file.",
+    ),
+    code(
         ("B020", Error),
         "no such location",
         "An operand names a memory location that does not exist.",
