@@ -27,6 +27,8 @@ pub struct ModuleOptions {
     pub memory: Option<Initial>,
     /// Slots of each ring.
     pub ring_slots: u64,
+    /// How bad a transfer without engine or queue is.
+    pub unqueued: Severity,
 }
 
 impl Default for ModuleOptions {
@@ -36,6 +38,7 @@ impl Default for ModuleOptions {
             upto: Stage::Rings,
             memory: None,
             ring_slots: module_run::DEFAULT_RING_SLOTS,
+            unqueued: Severity::Error,
         }
     }
 }
@@ -91,7 +94,8 @@ impl LoadedModule {
             module.arch = Arch::ALL.iter().copied().find(|a| a.generation() == Some(arch.0));
         }
         let layout = Layout::new(&module);
-        let findings = verify::verify(&module, &layout);
+        let rules = verify::Options { unqueued: opts.unqueued };
+        let findings = verify::verify_with(&module, &layout, &rules);
         let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
         let lowered = lower::lower(&module, &opts.lower, opts.upto);
         let module =
