@@ -177,7 +177,7 @@ mod tests {
         let caret = lines[4].find('^').unwrap_or(0);
         assert_eq!(lines[3].get(caret..caret + 4), Some("here"), "{t}");
         let t = text(&at(1, 500), Some(&line), false);
-        assert!(t.contains("1 | aaa") && t.contains("b") && t.contains(" ..\n"), "{t}");
+        assert!(t.contains("1 | aaa") && t.contains("a ..\n"), "{t}");
         assert_eq!(t.matches('^').count(), 160);
         let t = text(&at(401, 4), Some(&line), false);
         assert!(t.contains(".. ") && !t.contains("b ..") && t.matches('^').count() == 4, "{t}");
