@@ -1205,7 +1205,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("L050", Error),
         "no engine or queue",
-        "A DMA or trigger has no engine or no queue. For `lower`, which then chooses Pool and a queue of its own, it is a warning.",
+        "A DMA or trigger has no engine or no queue. For `lower`, which then chooses Pool and a queue of its own, a transfer of that kind is a warning (L001).",
         "A module from before queues were allocated.",
         "Give `engine` and `queue`.",
     ),
