@@ -6,6 +6,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use dmadbg::cli::args::{ModuleOpts, RingOpts};
 use dmadbg::cli::{Cli, browse};
+use dmadbg::engine::session::Session;
 use dmadbg::ui::update::{Message, update_all};
 use dmadbg::ui::{Model, Theme};
 use ratatui::buffer::Buffer;
@@ -74,10 +75,11 @@ fn measure(path: &Path) {
     use clap::Parser as _;
     let cli = Cli::parse_from([std::ffi::OsStr::new("dmadbg"), path.as_os_str()]);
     let (rings, module): (&RingOpts, &ModuleOpts) = (&cli.open.rings, &cli.open.module);
-    let Ok((session, title)) = browse(&[path.to_owned()], rings, module) else {
+    let Ok((program, title)) = browse(&[path.to_owned()], rings, module, false) else {
         return println!("{}: not read", path.display());
     };
     println!("{}", path.file_name().unwrap_or_default().to_string_lossy());
+    let session = Session::new(program);
     let mut model = Model::new(session, title, Theme::default(), SIZE);
     let mut buf = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     let (mut updates, mut draws) = (Vec::new(), Vec::new());

@@ -77,6 +77,8 @@ pub const MAX_DIR_RINGS: usize = 4096;
 pub const MAX_SAME_CODE: usize = 20;
 /// Diagnostics that one reading collects before it stops looking.
 pub const MAX_DIAGNOSTICS: usize = 10_000;
+/// Words of a module that look misspelled, of which one reading tells; the rest is passed over.
+pub const MAX_MISSPELLINGS: usize = 200;
 /// Findings of one code, and causes of one kind, that a run keeps; the rest is only counted.
 pub const MAX_RUN_SAME_CODE: u64 = 1000;
 /// Steps that one `continue`, `until` or `finish` may take before it reports that it gave up.

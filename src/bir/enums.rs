@@ -260,6 +260,9 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
+            /// The names of all that are not opaque.
+            pub const NAMES: &'static [&'static str] = &[$($text,)*];
+
             /// The name that files hold.
             pub fn name(&self) -> &str {
                 match self { $(Opcode::$variant => $text,)* Opcode::Other(n) => n }

@@ -558,6 +558,9 @@ pub struct DiffArgs {
     /// lower_dma, rings.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<String>,
+    /// The exit status tells of the outcome only: 0 where it is the same, whatever else differs.
+    #[arg(long)]
+    pub outcome: bool,
     /// How modules are lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
@@ -868,7 +871,7 @@ pub struct GenArgs {
     /// Where to write; a directory for several modules, standard output when absent or `-`.
     #[arg(short, long, value_name = "FILE|DIR")]
     pub output: Option<PathBuf>,
-    /// Where to write what memory holds at the start; a directory for several modules.
+    /// Where to write what memory holds at the start, for `--memory-in`; a directory for several modules.
     #[arg(long, value_name = "FILE|DIR")]
     pub memory_out: Option<PathBuf>,
     /// How output looks; the modules are text or JSON by `--format`.
@@ -903,7 +906,7 @@ pub struct ShrinkArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// What goes wrong: `lowering`, or a program that is given a file with the module and whose
-    /// exit status is not 0.
+    /// exit status is not 0. A module that can be read and verified stays one.
     #[arg(long, value_name = "lowering|PROGRAM", default_value = "lowering")]
     pub property: String,
     /// Where to write the small module; standard output when absent or `-`.

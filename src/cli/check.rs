@@ -148,9 +148,12 @@ fn findings(input: &Input, opts: &super::args::RingOpts, readings: Option<Readin
         m.diagnostics().into_iter().for_each(|d| report.push(d));
         if m.is_wrong() {
             // What does not verify is not run.
+            report.items.sort_by_key(|d| d.place.offset.unwrap_or(u64::MAX));
             return report;
         }
         report.extend(proof(m, input));
+        // In the order of the file; what has no place in it comes last.
+        report.items.sort_by_key(|d| d.place.offset.unwrap_or(u64::MAX));
     } else {
         // Slots of a module's rings are written lap over lap, each ring in its own time: at the
         // end they do not lie side by side as they were run.
@@ -196,7 +199,10 @@ fn proof(m: &LoadedModule, input: &Input) -> Report {
     for (stage, verdict) in &v.stages {
         match verdict {
             Verdict::Same => {}
-            Verdict::Differs(d) => report.push(m.place(&d.finding(*stage))),
+            Verdict::Differs(d) => {
+                report.push(m.place(&d.finding(*stage)));
+                d.races.iter().for_each(|r| report.push(r.clone()));
+            }
             // As loaded it is among the findings.
             Verdict::Failed(_) if *stage == Stage::Loaded => {}
             Verdict::Failed(all) => all.iter().for_each(|f| report.push(m.place(f))),

@@ -118,13 +118,17 @@ fn with_comments(old: &str, plain: &str) -> Option<String> {
         out.push_str(comment);
         out.push('\n');
     };
+    // Comments right below the header stand in place of the blank line there.
+    let mut joined = joined(old);
     let top = std::mem::take(beside.first_mut()?);
     top.after.iter().for_each(|c| add("", c));
     let mut n = 0;
     for line in plain.lines() {
         let code = line.trim();
         if code.is_empty() {
-            add("", "");
+            if !std::mem::take(&mut joined) || n != 1 {
+                add("", "");
+            }
             continue;
         }
         if codes.get(n) != Some(&first(code)) {
@@ -141,6 +145,16 @@ fn with_comments(old: &str, plain: &str) -> Option<String> {
         b.after.iter().for_each(|c| add(indent, c));
     }
     (n == codes.len()).then_some(out)
+}
+
+/// Whether the header is followed by lines of comment, and those by code, with no blank line.
+fn joined(old: &str) -> bool {
+    let mut lines = old.lines().map(split).skip_while(|(code, _)| code.is_empty()).skip(1);
+    let comments = lines.by_ref().take_while(|(code, c)| code.is_empty() && c.is_some());
+    let n = comments.count();
+    // The line that ended them was taken as well.
+    let next = old.lines().map(split).skip_while(|(code, _)| code.is_empty()).nth(n + 1);
+    n > 0 && next.is_some_and(|(code, _)| !code.is_empty())
 }
 
 /// Runs `fmt`.
@@ -165,6 +179,22 @@ pub fn run(args: &FmtArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     Ok(status)
 }
 
+/// Refuses to put one form into a file whose name and content are of the other.
+fn keeps_its_form(path: &Path, bytes: &[u8], to: Format) -> Result<(), Diagnostic> {
+    let (is, word, extension) = match to {
+        Format::Json => (is_json(bytes), "json", "json"),
+        Format::Text => (!is_json(bytes), "text", "bir"),
+    };
+    if is || path.extension().is_some_and(|e| e == extension) {
+        return Ok(());
+    }
+    let name = path.display();
+    let why = format!("--write keeps a file's form, and `--to {word}` is the other one");
+    let other = path.with_extension(extension);
+    let help = format!("`dmadbg fmt --to {word} {name} > {}`", other.display());
+    Err(Diagnostic::new("S011", why).help(help))
+}
+
 fn one(path: &Path, args: &FmtArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     if args.write && path.as_os_str() == "-" {
         let why = "standard input has no place to write to";
@@ -175,6 +205,9 @@ fn one(path: &Path, args: &FmtArgs, out: &mut Out<'_>) -> Result<Status, Failure
     if bytes.len() as u64 > MAX_BIR_BYTES {
         let why = format!("a module has at most {MAX_BIR_BYTES} bytes");
         return Err(Report::from(Diagnostic::new("S011", why).in_file(&file.name)).into());
+    }
+    if let Some(to) = args.to.filter(|_| args.write) {
+        keeps_its_form(path, bytes, to).map_err(|d| Report::from(d.in_file(&file.name)))?;
     }
     let Printed { text, notes } = printed(&file.name, bytes, args.to)?;
     if !notes.is_empty() {
@@ -215,6 +248,7 @@ mod tests {
             let bytes = std::fs::read(&path).unwrap();
             let once = printed("m", &bytes, None).unwrap().text;
             assert_eq!(printed("m", once.as_bytes(), None).unwrap().text, once, "{path:?}");
+            assert_eq!(once.as_bytes(), bytes, "{path:?} is not in its canonical form");
             let comments = |t: &str| {
                 t.lines().filter_map(|l| split(l).1.map(str::to_owned)).collect::<Vec<_>>()
             };

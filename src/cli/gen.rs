@@ -82,5 +82,10 @@ pub fn run(args: &GenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             emit(memory_json(&memory).as_bytes(), Some(&path), out)?;
         }
     }
+    if args.output.as_deref().is_some_and(|p| !is_stream(p)) && args.memory_out.is_none() {
+        let why = "what memory holds at the start is not written: `--memory-out` does, for \
+                   `--memory-in`; without it lists of indices may be out of range";
+        out.aside(&[why.to_owned()])?;
+    }
     Ok(Status::Fine)
 }

@@ -3,14 +3,14 @@
 
 use super::args::{Emit, LowerArgs, ModuleOpts};
 use super::out::{Failure, Out, Status, Style};
-use crate::bir::{Pos, exec};
-use crate::diag::{Diagnostic, Report};
+use crate::bir::{At, Finding, Pos, exec};
+use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::lower::{self, Snapshot, Stage, Stats};
 use crate::engine::module_run;
 use crate::engine::order::Readings;
 use crate::engine::program::Program;
 use crate::engine::ring::EventKind;
-use crate::engine::validate::{Difference, Reference, Verdict};
+use crate::engine::validate::{Reference, Verdict, worst};
 use crate::load::bir::{write_json, write_text};
 use crate::load::module::{LoadedModule, ModuleOptions, read_memory};
 use crate::load::{container, source};
@@ -75,7 +75,8 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         })?);
     }
     // The stages are made below, one by one.
-    let options = ModuleOptions { upto: Stage::Loaded, ..args.module.options()? };
+    let unqueued = Severity::Warning;
+    let options = ModuleOptions { upto: Stage::Loaded, unqueued, ..args.module.options()? };
     let loaded = super::inputs::load_module(&args.file, &args.rings, &options)?;
     let mut report = loaded.1;
     let m = loaded.0;
@@ -99,10 +100,12 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         if args.print_after_all || print.contains(&s.stage) {
             texts.push((s.stage, write_text(&s.module).text));
         }
-        let verdict = reference.as_ref().map(|r| match (r.complete, s.stage) {
-            (false, _) => Verdict::Failed(r.findings.clone()),
-            (true, Stage::Loaded) => Verdict::Same,
-            (true, _) => r.judge_sound(&s.module, &exec::Options::default()),
+        // What does not run as loaded leaves nothing to compare with.
+        let verdict = reference.as_ref().and_then(|r| match (r.complete, s.stage) {
+            (false, Stage::Loaded) => Some(Verdict::Failed(r.findings.clone())),
+            (false, _) => None,
+            (true, Stage::Loaded) => Some(Verdict::Same),
+            (true, _) => Some(r.judge_sound(&s.module, &exec::Options::default())),
         });
         rows.push(Row { stage: s.stage, stats: s.stats, ring: None, verdict, micros });
     };
@@ -112,7 +115,9 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         seen(s, micros);
         begun = Instant::now();
     });
-    let m = LoadedModule { lowered, ..m };
+    let mut m = LoadedModule { lowered, ..m };
+    // Lowering says of each transfer what it chose for it.
+    m.findings.retain(|f| (f.diag.code, f.diag.severity) != ("L050", Severity::Warning));
     m.diagnostics().into_iter().for_each(|d| report.push(d));
     let mut program = None;
     if stop == Stage::Rings && !report.has_errors() {
@@ -121,10 +126,8 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         let p = m.program(&options, profile).map_err(Report::from)?;
         let ring = ring_use(&p);
         let micros = begun.elapsed().as_micros();
-        let verdict = reference.as_ref().map(|r| match r.complete {
-            true => r.judge_rings(&p, Readings::default()),
-            false => Verdict::Failed(r.findings.clone()),
-        });
+        let verdict = reference.as_ref().filter(|r| r.complete);
+        let verdict = verdict.map(|r| r.judge_rings(&p, Readings::default()));
         let stats = rows.last().map_or_else(Stats::default, |r| r.stats);
         rows.push(Row { stage: Stage::Rings, stats, ring: Some(ring), verdict, micros });
         program = Some(p);
@@ -134,6 +137,7 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         tell(r, &m, &mut report);
     }
     let bad = wrong.is_some();
+    report.items.sort_by_key(|d| d.place.offset.unwrap_or(u64::MAX));
     if let Some(form) = args.emit {
         let bytes = match (form, &program) {
             (Emit::Image, Some(p)) => {
@@ -186,7 +190,10 @@ fn ring_use(p: &Program) -> (u64, u64) {
 
 fn tell(row: &Row, m: &LoadedModule, report: &mut Report) {
     match &row.verdict {
-        Some(Verdict::Differs(d)) => report.push(m.place(&d.finding(row.stage))),
+        Some(Verdict::Differs(d)) => {
+            report.push(m.place(&d.finding(row.stage)));
+            d.races.iter().for_each(|r| report.push(r.clone()));
+        }
         Some(Verdict::Failed(all)) => {
             for f in all {
                 let mut d = m.place(f);
@@ -213,12 +220,21 @@ fn bisected(rows: &[Row], m: &LoadedModule) -> String {
         });
         text
     };
-    let what = match &row.verdict {
-        Some(Verdict::Differs(Difference { inst: Some(pos), .. })) => name(*pos),
-        Some(v) => v.words(),
-        None => String::new(),
+    let of = |f: &Finding| match &f.at {
+        Some(At::Inst(pos, _)) => Some(*pos),
+        _ => None,
     };
-    format!("bisect: first wrong stage {}, first wrong instruction {what}", row.stage)
+    let inst = match &row.verdict {
+        Some(Verdict::Differs(d)) => d.inst,
+        Some(Verdict::Failed(all)) => worst(all).and_then(of),
+        _ => None,
+    };
+    let what = match (inst.map(name), &row.verdict) {
+        (Some(name), _) => format!(", first wrong instruction {name}"),
+        (None, Some(v)) => format!(", no single instruction: {}", v.words()),
+        (None, None) => String::new(),
+    };
+    format!("bisect: first wrong stage {}{what}", row.stage)
 }
 
 fn table(rows: &[Row], args: &LowerArgs, out: &mut Out<'_>) -> std::io::Result<()> {

@@ -57,6 +57,7 @@ pub fn run_lines(
     let module = loaded.module.clone();
     if let Some(m) = &module {
         m.diagnostics().into_iter().for_each(|d| report.push(d));
+        report.items.sort_by_key(|d| d.place.offset.unwrap_or(u64::MAX));
         if report.has_errors() {
             policy.apply(&mut report);
             out.findings(&report)?;

@@ -10,9 +10,9 @@ use crate::diag::{Diagnostic, Place, Report, Severity};
 use crate::engine::lower::{self, Stage};
 use crate::engine::module_run::{self, Initial};
 use crate::engine::order::Readings;
-use crate::engine::validate::{Reference, Verdict};
+use crate::engine::validate::{Reference, Verdict, worst};
 use crate::limits::MAX_PROPERTY_SECONDS;
-use crate::load::bir::write_text;
+use crate::load::bir::{read_text, write_text};
 use crate::load::module::default_memory;
 use crate::udma::{Generation, Profile};
 use std::path::{Path, PathBuf};
@@ -82,6 +82,20 @@ impl Judge {
         Initial { given: given.given.iter().filter_map(fits).collect() }
     }
 
+    /// What is wrong with a sound module before it is lowered: it does not run to its end.
+    fn loaded(&self, module: &Module) -> Option<Wrong> {
+        let layout = Layout::new(module);
+        if verify::has_errors(&verify::verify(module, &layout)) {
+            return None;
+        }
+        let memory = self.memory(module, &layout);
+        let options = exec::Options::default();
+        let reference = Reference::new(Arc::new(module.clone()), &memory, &options).ok()?;
+        let first = worst(&reference.findings).filter(|_| !reference.complete)?;
+        let (kind, words) = (Kind::Refused(first.diag.code), first.diag.message.clone());
+        Some(Wrong { stage: Stage::Loaded, kind, words: format!("does not run: {words}") })
+    }
+
     /// What is wrong with the lowering of a module; nothing where every stage and the rings do
     /// what the module as loaded does, or where it is not sound itself.
     pub fn wrong(&self, module: &Module) -> Option<Wrong> {
@@ -123,9 +137,10 @@ impl Judge {
     /// The smallest module found that goes wrong as this one does, and how; nothing where it
     /// does not.
     pub fn shrink(&self, module: &Module) -> Option<(Module, Wrong)> {
-        let first = self.wrong(module)?;
-        let small = shrink(module, &mut |m| self.wrong(m).is_some_and(|w| w.same_as(&first)));
-        let wrong = self.wrong(&small)?;
+        let judge = |m: &Module| self.loaded(m).or_else(|| self.wrong(m));
+        let first = judge(module)?;
+        let small = shrink(module, &mut |m| judge(m).is_some_and(|w| w.same_as(&first)));
+        let wrong = judge(&small)?;
         Some((small, wrong))
     }
 }
@@ -144,13 +159,25 @@ fn said(stage: Stage, v: &Verdict) -> Option<Wrong> {
 struct Property<'a> {
     program: &'a str,
     file: PathBuf,
+    /// Only modules that can be read and that the verifier accepts are shown to it.
+    sound: bool,
+}
+
+/// Whether a module can be read again from its text, and is one that the verifier accepts.
+fn is_sound(text: &str) -> bool {
+    read_text("module", text)
+        .is_ok_and(|l| !verify::has_errors(&verify::verify(&l.module, &Layout::new(&l.module))))
 }
 
 impl Property<'_> {
     /// Whether the program's exit status for this module is not 0. A program that does not end
     /// within its time is ended; that is no answer.
     fn holds(&self, module: &Module) -> std::io::Result<bool> {
-        std::fs::write(&self.file, write_text(module).text)?;
+        let text = write_text(module).text;
+        if self.sound && !is_sound(&text) {
+            return Ok(false);
+        }
+        std::fs::write(&self.file, text)?;
         let mut child = Command::new(self.program)
             .arg(&self.file)
             .stdin(Stdio::null())
@@ -201,7 +228,8 @@ fn own_folder() -> std::io::Result<PathBuf> {
 /// Shrinks by a program. The error of the first try is told, later ones count as "does not hold".
 fn by_program(program: &str, module: &Module) -> Result<Option<Module>, Failure> {
     let dir = own_folder()?;
-    let property = Property { program, file: dir.join("module.bir") };
+    let sound = is_sound(&write_text(module).text);
+    let property = Property { program, file: dir.join("module.bir"), sound };
     let first = property.holds(module);
     let small = match &first {
         Ok(true) => Some(shrink(module, &mut |m| property.holds(m).unwrap_or(false))),

@@ -160,6 +160,13 @@ pub static CODES: &[CodeInfo] = &[
         "See whether it matters.",
     ),
     code(
+        ("B017", Warning),
+        "word like a known one",
+        "A key, opcode, engine or element type is not known and is passed over, and looks like one that is.",
+        "A typing error; rarely a word of another time.",
+        "Write the word that the help names, or allow the code in the file.",
+    ),
+    code(
         ("B020", Error),
         "no such location",
         "An operand names a memory location that does not exist.",
@@ -1205,7 +1212,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("L050", Error),
         "no engine or queue",
-        "A DMA or trigger has no engine or no queue. For `lower`, which then chooses Pool and a queue of its own, it is a warning.",
+        "A DMA or trigger has no engine or no queue. For `lower`, which then chooses Pool and a queue of its own, a transfer of that kind is a warning (L001).",
         "A module from before queues were allocated.",
         "Give `engine` and `queue`.",
     ),

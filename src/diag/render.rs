@@ -144,12 +144,18 @@ fn snippet(d: &Diagnostic, source: Option<&str>) -> String {
     // Long lines are shown around the place.
     let skip = column.saturating_sub(WIDEST / 2);
     let shown: String = line.chars().skip(skip).take(WIDEST).collect();
-    let carets = (d.place.width.unwrap_or(1).max(1) as usize).min(WIDEST);
+    let wide = |c: char| printable(&c.to_string()).chars().count();
+    let before: usize = shown.chars().take(column - skip).map(wide).sum();
+    let carets: usize = d.place.width.unwrap_or(1).max(1) as usize;
+    // At the end of a line one more may stand than there are characters.
+    let carets = carets.min(shown.chars().count().saturating_sub(column - skip).max(1));
+    // What is left out on either side is marked.
+    let left = if skip > 0 { ".. " } else { "" };
+    let right = if line.chars().nth(skip + WIDEST).is_some() { " .." } else { "" };
     let gutter = number.to_string().len();
-    let before: usize =
-        shown.chars().take(column - skip).map(|c| printable(&c.to_string()).chars().count()).sum();
+    let before = before + left.len();
     format!(
-        "{:gutter$} |\n{number} | {}\n{:gutter$} | {:before$}{}\n",
+        "{:gutter$} |\n{number} | {left}{}{right}\n{:gutter$} | {:before$}{}\n",
         "",
         printable(&shown),
         "",
@@ -214,6 +220,22 @@ mod tests {
             text(&d, Some("00 11\n22 zz 33\n"), false),
             "error[D040]: `zz` is no hex digit\n  --> a.hex:2:4\n  |\n2 | 22 zz 33\n  |    ^^\n"
         );
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_long_line_is_marked() {
+        let line = format!("{}here{}", "a".repeat(200), "b".repeat(200));
+        let at = |column, width| Diagnostic::new("D040", "x").at(Place::text(1, column, width));
+        let t = text(&at(201, 4), Some(&line), false);
+        let lines: Vec<&str> = t.lines().collect();
+        assert!(lines[3].starts_with("1 | .. aaa") && lines[3].ends_with("bbb .."), "{t}");
+        let caret = lines[4].find('^').unwrap_or(0);
+        assert_eq!(lines[3].get(caret..caret + 4), Some("here"), "{t}");
+        let t = text(&at(1, 500), Some(&line), false);
+        assert!(t.contains("1 | aaa") && t.contains("a ..\n"), "{t}");
+        assert_eq!(t.matches('^').count(), 160);
+        let t = text(&at(401, 4), Some(&line), false);
+        assert!(t.contains(".. ") && !t.contains("b ..") && t.matches('^').count() == 4, "{t}");
     }
 
     #[test]

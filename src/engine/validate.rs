@@ -40,17 +40,23 @@ impl Verdict {
     pub fn words(&self) -> String {
         match self {
             Verdict::Same => "same memory".to_owned(),
-            Verdict::Failed(f) => match f.first() {
+            Verdict::Failed(f) => match worst(f) {
                 Some(f) => format!("does not run: {}", f.diag.message),
                 None => "does not run".to_owned(),
             },
             Verdict::Differs(d) => d.words(),
-            Verdict::Races(r) => match r.first() {
-                Some(d) => format!("{} races: {}", r.len(), d.message),
-                None => "races".to_owned(),
+            Verdict::Races(r) => match r.as_slice() {
+                [] => "races".to_owned(),
+                [d] => format!("a race: {}", d.message),
+                [d, ..] => format!("{} races, the first: {}", r.len(), d.message),
             },
         }
     }
+}
+
+/// The first error; where there is none, the first finding.
+pub fn worst(all: &[Finding]) -> Option<&Finding> {
+    all.iter().find(|f| f.diag.severity == Severity::Error).or(all.first())
 }
 
 /// The first place at which two runs differ.
@@ -68,6 +74,8 @@ pub struct Difference {
     pub expected: u8,
     /// What the stage leaves there.
     pub found: u8,
+    /// Accesses of the run on rings that nothing orders: most likely why.
+    pub races: Vec<Diagnostic>,
 }
 
 impl Difference {
@@ -80,7 +88,13 @@ impl Difference {
     /// As a finding about a stage.
     pub fn finding(&self, stage: Stage) -> Finding {
         let at = self.inst.map_or(At::Module("functions"), |p| At::Inst(p, Part::Whole));
-        Finding::new("L080", at, format!("after {stage}: {}", self.words()))
+        let mut f = Finding::new("L080", at, format!("after {stage}: {}", self.words()));
+        if !self.races.is_empty() {
+            let why =
+                "accesses that nothing orders (the races that are told of beside this) may be why";
+            f.diag.help = Some(why.to_owned());
+        }
+        f
     }
 }
 
@@ -187,13 +201,13 @@ impl Reference {
         if !failed.is_empty() || !machine.module_done(p) {
             return Verdict::Failed(failed);
         }
+        let races = checker.finish().diagnostics(p);
+        let races: Vec<_> = races.into_iter().filter(|d| d.severity == Severity::Error).collect();
         if let Some(at) = first_difference(self.layout(), &self.end, &machine.memory) {
             let mut other = Trace::new(at.0);
             other.rings(p, self.layout());
-            return Verdict::Differs(self.explain(at, other));
+            return Verdict::Differs(Difference { races, ..self.explain(at, other) });
         }
-        let races = checker.finish().diagnostics(p);
-        let races: Vec<_> = races.into_iter().filter(|d| d.severity == Severity::Error).collect();
         if races.is_empty() { Verdict::Same } else { Verdict::Races(races) }
     }
 
@@ -207,13 +221,16 @@ impl Reference {
             place: exec::locate(self.layout(), address),
             expected,
             found,
+            races: Vec::new(),
         }
     }
 }
 
-/// What the verifier refuses a form for.
+/// What the verifier refuses a form for. What lacks a queue has been told of; a stage may not have
+/// come to it yet.
 fn unsound(module: &Module) -> Option<Verdict> {
-    let mut found = verify::verify(module, &Layout::new(module));
+    let rules = verify::Options { unqueued: Severity::Warning };
+    let mut found = verify::verify_with(module, &Layout::new(module), &rules);
     found.retain(|f| f.diag.severity == Severity::Error);
     (!found.is_empty()).then_some(Verdict::Failed(found))
 }

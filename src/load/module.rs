@@ -28,6 +28,8 @@ pub struct ModuleOptions {
     pub memory: Option<Initial>,
     /// Slots of each ring.
     pub ring_slots: u64,
+    /// How bad a transfer without engine or queue is.
+    pub unqueued: Severity,
 }
 
 impl Default for ModuleOptions {
@@ -37,6 +39,7 @@ impl Default for ModuleOptions {
             upto: Stage::Rings,
             memory: None,
             ring_slots: module_run::DEFAULT_RING_SLOTS,
+            unqueued: Severity::Error,
         }
     }
 }
@@ -93,9 +96,10 @@ impl LoadedModule {
         }
         let module = Arc::new(module);
         let layout = Layout::new(&module);
+        let rules = verify::Options { unqueued: opts.unqueued };
         // Neither needs what the other finds.
         let (findings, memory, lowered) = thread::scope(|s| {
-            let judge = || verify::verify(&module, &layout);
+            let judge = || verify::verify_with(&module, &layout, &rules);
             let judged = s.spawn(judge);
             let memory = opts.memory.clone().unwrap_or_else(|| default_memory(&module, &layout));
             let lowered = lower::lower_shared(module.clone(), &opts.lower, opts.upto, &mut |_| {});

@@ -182,7 +182,7 @@ impl<'a> Cx<'a> {
         if !queue::fits(self, inst, home) {
             return;
         }
-        queue::check_use(self, inst);
+        queue::check_use(self, inst, scope);
         dma::check(self, inst);
         dynamic::check(self, inst);
         access::check(self, inst, scope);

@@ -1,9 +1,11 @@
 //! Rules about queues, the blocks in them, the triggers that name those, and who may issue what.
 
+use super::flow::Scope;
 use super::{Cx, Home};
 use crate::bir::{
-    Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Part, Pos,
+    Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Part,
 };
+use crate::diag::Severity;
 use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
 use std::collections::{HashMap, HashSet};
 
@@ -90,7 +92,7 @@ pub(super) fn fits(cx: &mut Cx<'_>, inst: &Inst, home: Home) -> bool {
 }
 
 /// Engine, queue, blocks and DGE of what issues transfers.
-pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst) {
+pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
     let (queue, dge) = match &inst.body {
         Body::Dma(d) => (&d.queue, d.dge),
         Body::Trigger(t) => (&t.queue, t.dge),
@@ -106,10 +108,10 @@ pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst) {
         } else {
             format!("the engine {}, which has no instruction stream", inst.engine)
         };
-        missing(cx, inst.pos, "engine", format!("a {} has {has}", inst.opcode));
+        missing(cx, inst, "engine", format!("a {} has {has}", inst.opcode));
     }
     let Some(queue) = queue else {
-        missing(cx, inst.pos, "queue", format!("a {} has no queue", inst.opcode));
+        missing(cx, inst, "queue", format!("a {} has no queue", inst.opcode));
         return;
     };
     let at = At::Inst(inst.pos, Part::Key("queue"));
@@ -118,13 +120,15 @@ pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst) {
         return;
     }
     if let Body::Trigger(t) = &inst.body {
-        trigger(cx, inst, queue, &t.dma_blocks);
+        trigger(cx, inst, queue, &t.dma_blocks, scope.never_runs());
     }
 }
 
-fn missing(cx: &mut Cx<'_>, pos: Pos, key: &'static str, text: String) {
-    let mut f = Finding::new("L050", At::Inst(pos, Part::Key(key)), text);
-    f.diag = f.diag.severity(cx.options.unqueued);
+fn missing(cx: &mut Cx<'_>, inst: &Inst, key: &'static str, text: String) {
+    let mut f = Finding::new("L050", At::Inst(inst.pos, Part::Key(key)), text);
+    // Nobody chooses for a trigger: its blocks are those of one queue.
+    let dma = matches!(inst.body, Body::Dma(_));
+    f.diag = f.diag.severity(if dma { cx.options.unqueued } else { Severity::Error });
     cx.push(f);
 }
 
@@ -142,9 +146,13 @@ fn hwdge(cx: &mut Cx<'_>, inst: &Inst, transpose: bool) {
     }
 }
 
-fn trigger(cx: &mut Cx<'_>, inst: &Inst, queue: &Name, blocks: &[Name]) {
+fn trigger(cx: &mut Cx<'_>, inst: &Inst, queue: &Name, blocks: &[Name], idle: bool) {
     let at = At::Inst(inst.pos, Part::Key("dma_blocks"));
     if blocks.is_empty() {
+        // In a loop without iterations it never fires.
+        if idle {
+            return;
+        }
         cx.push(Finding::new("B063", at, "a trigger without blocks"));
         return;
     }

@@ -131,7 +131,7 @@ pub(super) fn compare(
 fn findings(a: &Record, b: &Record) -> Vec<FindingChange> {
     let mut all: BTreeMap<(&'static str, String), FindingChange> = BTreeMap::new();
     for (side, r) in [a, b].into_iter().enumerate() {
-        for d in &r.machine.findings {
+        for d in r.machine.findings.iter().chain(&r.races) {
             let e = all.entry((d.code, without_numbers(&d.message))).or_insert_with(|| {
                 FindingChange { code: d.code, message: d.message.clone(), count: [0; 2] }
             });

@@ -2,6 +2,8 @@
 //! pair of doorbells handed over, and how it ended.
 
 use super::descs::Slots;
+use crate::diag::Diagnostic;
+use crate::engine::order::{Checker, Readings};
 use crate::engine::program::{HostOp, Program, QueueId};
 use crate::engine::ring::event::SlotTaken;
 use crate::engine::ring::machine::run;
@@ -60,6 +62,8 @@ pub struct Record {
     pub rets: Vec<Ret>,
     /// Reads of markers, and looks at idle engines.
     pub polls: u64,
+    /// What nothing orders in the run of a module.
+    pub races: Vec<Diagnostic>,
     /// The run came to its end.
     pub finished: bool,
     /// All that was staged is noted.
@@ -86,8 +90,13 @@ pub fn record(program: &Program, events: u64) -> Record {
         left: MAX_DIFF_DESCS,
     };
     let mut complete = true;
+    // When a host of an image waits is not known; a module says it.
+    let mut checker = program.module.as_ref().map(|_| Checker::new(program, Readings::default()));
     let done = run(program, |m, e| {
         complete &= r.event(m, e).is_some();
+        if let Some(c) = &mut checker {
+            c.event(m, e);
+        }
         e.n < events
     });
     let finished = done.machine.n < events || done.machine.at_end(program);
@@ -96,6 +105,7 @@ pub fn record(program: &Program, events: u64) -> Record {
         queues: r.queues,
         rets: done.rets.into_iter().map(|(_, ret)| ret).collect(),
         polls: r.polls,
+        races: checker.map_or_else(Vec::new, |c| c.finish().diagnostics(program)),
         finished,
         complete,
     }

@@ -15,6 +15,7 @@ pub mod readings;
 mod report;
 pub mod step;
 mod table;
+mod told;
 
 pub use race::{Act, Missing, Race, RaceKind, Side};
 pub use readings::{DmbReading, ReadingSet, Readings, SowReading};
@@ -46,9 +47,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// All of it as findings.
+    /// All of it as findings; of a module's program those of two instructions are one.
     pub fn diagnostics(&self, p: &Program) -> Vec<Diagnostic> {
-        let mut out: Vec<Diagnostic> = self.races.iter().map(|r| r.diagnostic(p)).collect();
+        let mut out: Vec<Diagnostic> = match &p.module {
+            Some(run) => told::diagnostics(p, run, &self.races),
+            None => self.races.iter().map(|r| r.diagnostic(p)).collect(),
+        };
         if self.more > 0 {
             let text = format!("{} more pairs race and are not listed", self.more);
             out.push(Diagnostic::new("R036", text));

@@ -1,8 +1,9 @@
 //! The head of an instruction in `.bir` text: operands, expressions, dependencies, semaphores.
 
 use super::lex;
+use super::near;
 use super::parse::{Member, Node, Parser, Stop, Val, string};
-use super::print::CLAUSES;
+use super::print::{CLAUSES, LITERALS, is_nothing};
 use super::spans::Span;
 use crate::limits::MAX_BIR_DEPTH;
 
@@ -13,7 +14,9 @@ fn member(key: &str, node: Node) -> Member {
 impl Parser<'_> {
     /// `%name = Opcode Engine clauses`
     pub(super) fn inst_head(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
-        if self.sign("%") {
+        let start = self.at;
+        let named = self.sign("%");
+        if named {
             let from = self.at - 1;
             let (_, mut node) = self.name("a name")?;
             if let Val::Lit(_) = node.val {
@@ -23,9 +26,13 @@ impl Parser<'_> {
             self.expect("=")?;
             self.blank();
         }
+        let mut bare = None;
         match self.eat(lex::bare) {
             Some(("inst", _)) => {}
-            Some((text, span)) => m.push(member("opcode", string(text, span))),
+            Some((text, span)) => {
+                bare = Some(text).filter(|_| !named);
+                m.push(member("opcode", string(text, span)));
+            }
             None => return self.wrong("an opcode"),
         }
         self.blank();
@@ -36,6 +43,11 @@ impl Parser<'_> {
         {
             m.push(member("engine", string(text, span)));
         }
+        if let Some(opcode) = bare
+            && let Some(why) = self.nothing(opcode, m)
+        {
+            return self.fail("B035", self.span(start), why);
+        }
         loop {
             self.blank();
             match self.peek() {
@@ -44,6 +56,22 @@ impl Parser<'_> {
                 _ => self.clause(m)?,
             }
         }
+    }
+
+    /// Why a line is no instruction that begins with an opcode and has neither a name nor
+    /// anything behind its engine: the opcode is not known, and the engine is none.
+    fn nothing(&mut self, opcode: &str, m: &[Member]) -> Option<String> {
+        self.blank();
+        let engine = m.iter().find(|x| x.key == "engine").map(|x| x.node.span.range());
+        let engine = engine.map(|r| self.text.get(r).unwrap_or_default());
+        if !matches!(self.peek(), None | Some('\n' | '}')) || !is_nothing(opcode, engine) {
+            return None;
+        }
+        let hint = match near::opcode(opcode) {
+            Some(like) => format!("did you mean `{like}`?"),
+            None => format!("an opaque instruction without operands is `inst opcode={opcode}`"),
+        };
+        Some(format!("no statement, and `{opcode}` is no instruction that is known; {hint}"))
     }
 
     fn clause(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
@@ -224,6 +252,10 @@ impl Parser<'_> {
                 self.word("imm")?;
                 m.push(member("value", self.json()?));
                 m.push(member("kind", string("imm_value", self.span(from))));
+            }
+            Ok((rest, name)) if !LITERALS.contains(&name) => {
+                self.at = self.text.len() - rest.len();
+                return self.wrong(&format!("`[[step, count], ..]` behind `{name}`"));
             }
             _ => return self.json(),
         }

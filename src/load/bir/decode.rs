@@ -5,6 +5,7 @@
 //! out, so that one reading names everything that is wrong.
 
 use super::names::Names;
+use super::near::{Misspelt, near};
 use super::spans::{Fault, Named, Span, Spans};
 use super::tape::Json;
 use crate::bir::{
@@ -15,6 +16,16 @@ use crate::limits::MAX_DIAGNOSTICS;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The keys of what holds others, those among them that are only kept.
+const MODULE_KEYS: [&str; 4] = ["version", "functions", "arch", "queues"];
+const FUNCTION_KEYS: [&str; 3] = ["name", "allocations", "blocks"];
+const ALLOCATION_KEYS: [&str; 6] =
+    ["name", "Skind", "dtype", "kind", "tensor_shape", "memorylocations"];
+const LOCATION_KEYS: [&str; 8] =
+    ["name", "Skind", "type", "addr", "dims", "base", "bank", "tensor_id"];
+const BLOCK_KEYS: [&str; 2] = ["name", "instructions"];
+const QUEUE_KEYS: [&str; 2] = ["name", "blocks"];
+
 /// What decoding has at hand.
 pub(super) struct Decoder {
     /// Everything wrong so far, warnings among them.
@@ -24,6 +35,8 @@ pub(super) struct Decoder {
     /// Version of the module: how expressions are written.
     pub version: u32,
     names: Names,
+    /// Words that look like known ones.
+    pub misspelt: Misspelt,
 }
 
 /// An enumeration whose values files hold by name or by number.
@@ -34,6 +47,8 @@ pub(super) trait Words: Sized {
     fn name(text: &str) -> Option<Self>;
     /// By number.
     fn number(n: u32) -> Option<Self>;
+    /// All names.
+    fn names() -> Vec<&'static str>;
 }
 
 macro_rules! words {
@@ -42,6 +57,7 @@ macro_rules! words {
             const WHAT: &'static str = $what;
             fn name(text: &str) -> Option<Self> { <$type>::by_name(text) }
             fn number(n: u32) -> Option<Self> { <$type>::by_number(n) }
+            fn names() -> Vec<&'static str> { <$type>::ALL.iter().map(|v| v.name()).collect() }
         })*
     };
 }
@@ -63,16 +79,47 @@ pub(super) fn word<T: Words>(v: Json<'_>) -> Option<T> {
     T::name(&text).or_else(|| T::number(text.parse().ok()?))
 }
 
+/// Advice on a value that is none of an enumeration: the one that it looks like, or all.
+pub(super) fn advice<T: Words>(v: Json<'_>) -> String {
+    let all = T::names();
+    let text = v.as_str().unwrap_or_default();
+    match near(&text, all.iter().copied()) {
+        Some(n) => format!("did you mean `{n}`?"),
+        None => format!("known are {}", all.join(", ")),
+    }
+}
+
 impl Decoder {
     pub fn new(spans: Spans) -> Decoder {
-        Decoder { faults: Vec::new(), spans, version: 2, names: Names::new() }
+        let (names, misspelt) = (Names::new(), Misspelt::default());
+        Decoder { faults: Vec::new(), spans, version: 2, names, misspelt }
     }
 
     /// Reports a problem.
     pub fn fault(&mut self, code: &'static str, at: Span, message: impl Into<String>) {
+        self.report(Fault::new(code, at, message));
+    }
+
+    /// Reports a problem with all that is known of it.
+    pub fn report(&mut self, fault: Fault) {
         if self.faults.len() < MAX_DIAGNOSTICS {
-            self.faults.push(Fault::new(code, at, message));
+            self.faults.push(fault);
         }
+    }
+
+    /// Keeps a key that is not understood, and says so where it looks like one of `known`, the
+    /// keys of `holder`.
+    fn odd(
+        &mut self,
+        extra: &mut Extra,
+        (key, v): (Json<'_>, Json<'_>),
+        holder: &str,
+        known: &[&'static str],
+    ) {
+        let text = key.as_str().unwrap_or_default();
+        let known = &mut known.iter().copied();
+        self.misspelt(key.span(), (holder, "the key"), &text, known);
+        self.keep(extra, key, v);
     }
 
     /// A name, shared with all that are equal.
@@ -197,12 +244,13 @@ impl Decoder {
                     if m.arch.is_none() {
                         if !v.is_null() {
                             let why = format!("a generation that is not known: {}", v.raw());
-                            self.fault("B016", v.span(), why);
+                            let fault = Fault::new("B016", v.span(), why);
+                            self.report(fault.help(advice::<Arch>(v)));
                         }
                         self.keep(&mut m.extra, key, v);
                     }
                 }
-                _ => self.keep(&mut m.extra, key, v),
+                _ => self.odd(&mut m.extra, (key, v), "module", &MODULE_KEYS),
             }
         }
         match version.map(|v| (v, v.raw())) {
@@ -246,7 +294,7 @@ impl Decoder {
                     f.allocations = self.each(v, "`allocations`", Decoder::allocation);
                 }
                 Some("blocks") => blocks = Some(v),
-                _ => self.keep(&mut f.extra, key, v),
+                _ => self.odd(&mut f.extra, (key, v), "function", &FUNCTION_KEYS),
             }
         }
         if let Some(v) = blocks {
@@ -287,6 +335,9 @@ impl Decoder {
                     // It plays no part in addresses: one that is not known is only kept.
                     a.dtype = word(v);
                     if a.dtype.is_none() {
+                        let text = v.as_str().unwrap_or_default();
+                        let known = &mut Dtype::ALL.iter().map(|d| d.name());
+                        self.misspelt(v.span(), ("dtype", "the element type"), &text, known);
                         self.keep(&mut a.extra, key, v);
                     }
                 }
@@ -296,7 +347,8 @@ impl Decoder {
                         if !v.is_null() {
                             let why =
                                 format!("tensor kind {} is not known: taken for internal", v.raw());
-                            self.fault("B016", v.span(), why);
+                            let fault = Fault::new("B016", v.span(), why);
+                            self.report(fault.help(advice::<TensorKind>(v)));
                         }
                         self.keep(&mut a.extra, key, v);
                     }
@@ -312,7 +364,7 @@ impl Decoder {
                 Some("memorylocations") => {
                     a.locations = self.each(v, "`memorylocations`", Decoder::location);
                 }
-                _ => self.keep(&mut a.extra, key, v),
+                _ => self.odd(&mut a.extra, (key, v), "allocation", &ALLOCATION_KEYS),
             }
         }
         if a.name.is_empty() {
@@ -346,7 +398,8 @@ impl Decoder {
                     Some(space) => l.space = space,
                     None => {
                         let why = format!("location type {} is not known", v.raw());
-                        self.fault("B009", v.span(), why);
+                        let fault = Fault::new("B009", v.span(), why);
+                        self.report(fault.help(advice::<Space>(v)));
                     }
                 },
                 Some("addr") if !v.is_null() => {
@@ -363,7 +416,7 @@ impl Decoder {
                     Some(id) => l.tensor_id = Some(id),
                     None => self.keep(&mut l.extra, key, v),
                 },
-                _ => self.keep(&mut l.extra, key, v),
+                _ => self.odd(&mut l.extra, (key, v), "location", &LOCATION_KEYS),
             }
         }
         if l.name.is_empty() {
@@ -408,7 +461,7 @@ impl Decoder {
                     }
                 }
                 Some("instructions") => insts = Some(v),
-                _ => self.keep(&mut b.extra, key, v),
+                _ => self.odd(&mut b.extra, (key, v), "block", &BLOCK_KEYS),
             }
         }
         if let Some(v) = insts {
@@ -431,7 +484,7 @@ impl Decoder {
                     self.spans.named(Named::Queue, &q.name, v.span());
                 }
                 Some("blocks") => blocks = Some(v),
-                _ => self.keep(&mut q.extra, key, v),
+                _ => self.odd(&mut q.extra, (key, v), "queue", &QUEUE_KEYS),
             }
         }
         if q.name.is_empty() {

@@ -1,9 +1,10 @@
 //! One instruction. Which keys it has depends on its opcode; of those that steer the program
 //! or move data nothing is guessed, any other instruction is kept as it is.
 
-use super::decode::{Decoder, Words, word};
+use super::decode::{Decoder, Words, advice, word};
 use super::keys::Key;
-use super::spans::Span;
+use super::near;
+use super::spans::{Fault, Span};
 use super::tape::Json;
 use crate::bir::{
     AluOp, Axis, Body, Branch, BranchOp, Debug, Dep, Descriptor, DgeType, Dma, DmaBlock, DoWhile,
@@ -113,7 +114,12 @@ impl Decoder {
                 Key::Engine => match word(v) {
                     Some(engine) => i.engine = engine,
                     None if strict => self.not_known::<Engine>(v),
-                    None => self.keep(&mut i.extra, key, v),
+                    None => {
+                        let text = v.as_str().unwrap_or_default();
+                        let known = &mut Engine::ALL.iter().map(|e| e.name());
+                        self.misspelt(v.span(), ("engine", "the engine"), &text, known);
+                        self.keep(&mut i.extra, key, v);
+                    }
                 },
                 Key::Ins => i.ins = self.operands(v, strict, Part::In),
                 Key::Outs => i.outs = self.operands(v, strict, Part::Out),
@@ -130,7 +136,14 @@ impl Decoder {
                     self.fault("B016", v.span(), why);
                     self.keep(&mut i.extra, key, v);
                 }
-                _ => self.keep(&mut i.extra, key, v),
+                _ => {
+                    let text = key.as_str().unwrap_or_default();
+                    let own = Key::ALL.iter().filter(|(_, k)| has(&i.opcode, *k) || common(*k));
+                    let holder = i.opcode.name();
+                    let known = &mut own.map(|(text, _)| *text);
+                    self.misspelt(key.span(), (holder, "the key"), &text, known);
+                    self.keep(&mut i.extra, key, v);
+                }
             }
         }
         self.spans.sealed(pos);
@@ -149,7 +162,10 @@ impl Decoder {
         };
         if let Some(text) = op.as_str() {
             return match Opcode::by_name(&text) {
-                Opcode::Other(_) => Opcode::Other(self.intern(&text)),
+                Opcode::Other(_) => {
+                    self.odd_opcode(op, &text);
+                    Opcode::Other(self.intern(&text))
+                }
                 known => known,
             };
         }
@@ -167,8 +183,17 @@ impl Decoder {
         }
     }
 
+    fn odd_opcode(&mut self, op: Json<'_>, text: &str) {
+        if let Some(like) = near::opcode(text) {
+            let why = format!("the opcode `{text}` is not known: an opaque instruction");
+            let fault = Fault::new("B017", op.span(), why);
+            self.tell(fault.help(format!("did you mean `{like}`?")));
+        }
+    }
+
     fn not_known<T: Words>(&mut self, v: Json<'_>) {
-        self.fault("B009", v.span(), format!("{} {} is not known", T::WHAT, v.raw()));
+        let why = format!("{} {} is not known", T::WHAT, v.raw());
+        self.report(Fault::new("B009", v.span(), why).help(advice::<T>(v)));
     }
 
     fn word<T: Words>(&mut self, v: Json<'_>) -> Option<T> {

@@ -11,6 +11,9 @@ macro_rules! keys {
         }
 
         impl Key {
+            /// All of them by their texts.
+            pub const ALL: &'static [(&'static str, Key)] = &[$(($text, Key::$variant),)*];
+
             /// By its text.
             pub fn of(text: &str) -> Key {
                 let mut at = place(text.as_bytes());

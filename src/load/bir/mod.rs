@@ -16,6 +16,7 @@ mod keys;
 mod lex;
 pub mod listing;
 mod names;
+mod near;
 mod operand;
 mod parse;
 mod print;
@@ -29,6 +30,7 @@ use crate::diag::{Diagnostic, Severity};
 use decode::Decoder;
 use print::Printer;
 use spans::{Fault, Lines, Origin};
+use std::collections::{BTreeSet, HashSet};
 use tape::{Json, Tape};
 
 pub use fields::Keys;
@@ -90,11 +92,47 @@ pub fn read_text(file: &str, text: &str) -> Result<Loaded, Vec<Diagnostic>> {
     let mut origin = Origin { file: file.to_owned(), lines: Lines::of(text.as_bytes()), map: None };
     match parse::parse(text) {
         Ok(t) => {
+            let faults = said(&origin, t.faults);
             origin.map = Some(t.map);
-            read(origin, t.json.as_bytes())
+            let read = read(origin, t.json.as_bytes());
+            if faults.is_empty() { read } else { Err(recovered(text, faults, read)) }
         }
         Err(faults) => Err(said(&origin, faults)),
     }
+}
+
+/// The faults of lines, and those of what the other lines say. What only follows from a line
+/// that could not be read is left out: what is wrong with its rest, and names that it has.
+fn recovered(
+    text: &str,
+    mut faults: Vec<Diagnostic>,
+    read: Result<Loaded, Vec<Diagnostic>>,
+) -> Vec<Diagnostic> {
+    let lines: Vec<&str> = text.lines().collect();
+    let line = |n: u64| {
+        let at = usize::try_from(n).ok()?.checked_sub(1)?;
+        lines.get(at).copied()
+    };
+    let broken: BTreeSet<u64> = faults.iter().filter_map(|d| d.place.line).collect();
+    let lost: HashSet<&str> = broken
+        .iter()
+        .filter_map(|n| line(*n))
+        .flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && !"_.-".contains(c)))
+        .collect();
+    // What stands in a message between marks is a name.
+    let names = |d: &Diagnostic| d.message.split('`').skip(1).step_by(2).any(|n| lost.contains(n));
+    let found = match read {
+        Ok(loaded) => loaded.warnings,
+        Err(all) => all,
+    };
+    let follows = |d: &Diagnostic| {
+        d.place.line.is_none_or(|n| broken.contains(&n))
+            || matches!(d.code, "B006" | "B016")
+            || (("B020"..="B030").contains(&d.code) && names(d))
+    };
+    faults.extend(found.into_iter().filter(|d| !follows(d)));
+    faults.sort_by_key(|d| d.place.offset);
+    faults
 }
 
 /// JSON of a module as `.bir` text. Nothing is lost but the order of keys and how strings are
@@ -123,6 +161,9 @@ pub fn json_to_text(file: &str, json: &[u8]) -> Result<String, Vec<Diagnostic>> 
 pub fn text_to_json(file: &str, text: &str) -> Result<String, Vec<Diagnostic>> {
     let mut origin = Origin { file: file.to_owned(), lines: Lines::of(text.as_bytes()), map: None };
     let parsed = parse::parse(text).map_err(|f| said(&origin, f))?;
+    if !parsed.faults.is_empty() {
+        return Err(said(&origin, parsed.faults));
+    }
     origin.map = Some(parsed.map);
     let tape = Tape::read(parsed.json.as_bytes()).map_err(|f| said(&origin, f))?;
     Ok(json::pretty(&json::Tree::Kept(&tape.root().to_value())))
@@ -182,6 +223,7 @@ fn read(origin: Origin, json: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
     let Decoder { faults, spans, .. } = decoder;
     let mut findings = said(&spans.origin, faults);
     findings.extend(resolve::resolve(&module, &spans));
+    findings.sort_by_key(|d| d.place.offset);
     if findings.iter().any(|d| d.severity == Severity::Error) {
         return Err(findings);
     }

@@ -1,8 +1,11 @@
 //! Operands and the expressions in them (`docs/bir.md`, "Operands" and "Expressions").
 
-use super::decode::{Decoder, word};
+use super::decode::{Decoder, advice, word};
+use super::spans::Fault;
 use super::tape::Json;
-use crate::bir::{Expr, Extra, Form, Name, Operand, OperandKind, Pair, Pattern, Reference, Value};
+use crate::bir::{
+    Dtype, Expr, Extra, Form, Name, Operand, OperandKind, Pair, Pattern, Reference, Value,
+};
 
 /// The keys of an operand, found once.
 #[derive(Default)]
@@ -22,6 +25,24 @@ struct Keys<'t> {
     max_index: Option<Json<'t>>,
     reference: Option<Json<'t>>,
 }
+
+/// What [`Keys`] finds.
+const SLOTS: [&str; 14] = [
+    "kind",
+    "dtype",
+    "ap",
+    "offset",
+    "memref",
+    "memsetref",
+    "addrs",
+    "access_shape",
+    "regref",
+    "reg_ap_offset",
+    "value",
+    "dynamic_ap_info",
+    "indirect_dim_max_index",
+    "reference",
+];
 
 impl<'t> Keys<'t> {
     fn slot(&mut self, key: &str) -> Option<&mut Option<Json<'t>>> {
@@ -66,6 +87,9 @@ impl Decoder {
         }
         let faults = self.faults.len();
         let (kind, dtype, extra) = self.operand_parts(v);
+        if strict && !extra.is_empty() {
+            self.odd_keys(v);
+        }
         if strict || self.faults.len() == faults {
             return Operand { dtype, kind, extra };
         }
@@ -82,7 +106,18 @@ impl Decoder {
         Operand { dtype: None, kind: OperandKind::Other(kind), extra }
     }
 
-    fn operand_parts(&mut self, v: Json<'_>) -> (OperandKind, Option<crate::bir::Dtype>, Extra) {
+    /// Says which keys of an operand look misspelled.
+    fn odd_keys(&mut self, v: Json<'_>) {
+        for (key, _) in v.members() {
+            let text = key.as_str().unwrap_or_default();
+            if Keys::default().slot(&text).is_none() {
+                let known = &mut SLOTS.iter().copied();
+                self.misspelt(key.span(), ("operand", "the key"), &text, known);
+            }
+        }
+    }
+
+    fn operand_parts(&mut self, v: Json<'_>) -> (OperandKind, Option<Dtype>, Extra) {
         let mut k = Keys::default();
         let mut extra = Vec::new();
         for (key, v) in v.members() {
@@ -95,7 +130,8 @@ impl Decoder {
         if let Some(d) = k.dtype.filter(|d| !d.is_null()) {
             dtype = word(d);
             if dtype.is_none() {
-                self.fault("B010", d.span(), format!("element type {} is not known", d.raw()));
+                let why = format!("element type {} is not known", d.raw());
+                self.report(Fault::new("B010", d.span(), why).help(advice::<Dtype>(d)));
             }
         }
         let text = k.kind.and_then(Json::as_str).unwrap_or_default();
@@ -430,7 +466,9 @@ impl Decoder {
             let why = if kind.is_empty() {
                 "an expression that is not understood".to_owned()
             } else {
-                format!("an expression of kind `{kind}` that is not understood")
+                let keys: Vec<_> = v.members().filter_map(|(k, _)| k.as_str()).collect();
+                let keys = keys.join("`, `");
+                format!("an expression of kind `{kind}` with `{keys}` that is not understood")
             };
             self.fault("B012", v.span(), why);
         }
@@ -487,12 +525,21 @@ impl Decoder {
         sum.push(Expr::Const(c.map_or(Some(0), |c| self.int(c, "`c`")).unwrap_or(0)));
         let sum = Expr::Sum(sum);
         let Some(op) = op else { return Some(sum) };
+        let divide = match op.as_str().as_deref() {
+            Some("Div") => true,
+            Some("Mod") => false,
+            _ => {
+                let why = format!("an expression whose `op` {} is not understood", op.raw());
+                let fault = Fault::new("B012", op.span(), why);
+                if strict {
+                    self.report(fault.help("known are Div, Mod, IndirectArgId"));
+                }
+                return Some(Expr::Unknown(self.intern("")));
+            }
+        };
         let by = Box::new(self.expr(param?, strict));
-        match op.as_str().as_deref() {
-            Some("Div") => Some(Expr::FloorDiv(Box::new(sum), by)),
-            Some("Mod") => Some(Expr::Mod(Box::new(sum), by)),
-            _ => None,
-        }
+        let sum = Box::new(sum);
+        Some(if divide { Expr::FloorDiv(sum, by) } else { Expr::Mod(sum, by) })
     }
 }
 

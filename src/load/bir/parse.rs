@@ -56,6 +56,8 @@ pub(super) struct Stop;
 pub(super) struct Text {
     pub json: String,
     pub map: Vec<Mapped>,
+    /// Lines that could not be read; what they say is missing, or is there in part.
+    pub faults: Vec<Fault>,
 }
 
 /// Where statements stand.
@@ -75,7 +77,10 @@ pub(super) struct Parser<'a> {
     pub faults: Vec<Fault>,
 }
 
-/// Reads a text.
+/// Reads a text. What can be read of one with faults is there beside them.
+///
+/// # Errors
+/// The faults of a text that is beyond a bound, of which nothing is there.
 pub(super) fn parse(text: &str) -> Result<Text, Vec<Fault>> {
     if text.len() as u64 > MAX_BIR_BYTES {
         let why = format!("{} bytes of text; at most {MAX_BIR_BYTES}", text.len());
@@ -84,10 +89,11 @@ pub(super) fn parse(text: &str) -> Result<Text, Vec<Fault>> {
     let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut p = Parser { text, at, depth: 0, faults: Vec::new() };
     let root = p.file();
-    if !p.faults.is_empty() {
+    if p.faults.iter().any(|f| f.code == "B003") || p.faults.len() >= MAX_DIAGNOSTICS {
         return Err(p.faults);
     }
-    let mut out = Text { json: String::with_capacity(text.len() * 2), map: Vec::new() };
+    let faults = p.faults;
+    let mut out = Text { json: String::with_capacity(text.len() * 2), map: Vec::new(), faults };
     out.emit(text, &root);
     if out.json.len() as u64 > MAX_BIR_BYTES {
         let why = format!("a text that unfolds to more than {MAX_BIR_BYTES} bytes");
@@ -114,7 +120,8 @@ impl Text {
                 self.json.push(']');
             }
             Val::Obj(members) => {
-                let mut sorted: Vec<&Member> = members.iter().collect();
+                let there = |m: &&Member| !matches!(m.node.val, Val::Absent);
+                let mut sorted: Vec<&Member> = members.iter().filter(there).collect();
                 sorted.sort_by(|a, b| a.key.cmp(&b.key));
                 self.json.push('{');
                 for (n, m) in sorted.into_iter().enumerate() {

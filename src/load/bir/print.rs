@@ -4,7 +4,7 @@
 
 use super::json::{inline, quote};
 use super::tape::{Json, Kind};
-use crate::bir::Opcode;
+use crate::bir::{Engine, Opcode};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -22,6 +22,14 @@ pub(super) const STATEMENTS: [&str; 8] =
     ["block", "inst", "func", "queue", "set", "register", "location", "around"];
 /// Words that begin a clause of an instruction and are no engine.
 pub(super) const CLAUSES: [&str; 2] = ["for", "at"];
+
+/// Whether an opcode and an engine, with nothing else on their line, are no instruction but a
+/// line that went wrong; such an instruction is spelled out with `inst`.
+pub(super) fn is_nothing(opcode: &str, engine: Option<&str>) -> bool {
+    matches!(Opcode::by_name(opcode), Opcode::Other(_))
+        && engine.is_none_or(|e| Engine::by_name(e).is_none())
+}
+
 /// Keys of an instruction that are printed in front of its operands, in this order.
 const FIRST: [&str; 9] = [
     "queue",
@@ -298,13 +306,17 @@ impl Printer {
             self.insts.push(self.line);
         }
         self.begin("");
+        let text = |key| m.get(key).and_then(Json::as_str);
+        let alone = text("name").is_none()
+            && m.0.iter().all(|(k, _)| k == "opcode" || k == "engine")
+            && text("opcode").is_some_and(|o| is_nothing(&o, text("engine").as_deref()));
         if let Some(name) = m.take_text("name") {
             self.out.push('%');
             self.name(&name);
             self.out.push_str(" = ");
         }
         let opcode = m.take_if("opcode", |v| {
-            v.as_str().is_some_and(|t| is_bare(&t) && !STATEMENTS.contains(&&*t))
+            !alone && v.as_str().is_some_and(|t| is_bare(&t) && !STATEMENTS.contains(&&*t))
         });
         self.out.push_str(&opcode.and_then(Json::as_str).unwrap_or("inst".into()));
         let engine = m.take_if("engine", |v| {

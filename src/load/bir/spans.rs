@@ -34,18 +34,27 @@ pub struct Fault {
     pub at: Span,
     /// Where else, and why that matters.
     pub labels: Vec<(Span, String)>,
+    /// What to do about it.
+    pub help: Option<String>,
 }
 
 impl Fault {
     /// With the severity that its code has.
     pub fn new(code: &'static str, at: Span, message: impl Into<String>) -> Fault {
-        Fault { code, message: message.into(), at, labels: Vec::new() }
+        Fault { code, message: message.into(), at, labels: Vec::new(), help: None }
     }
 
     /// With a further place.
     #[must_use]
     pub fn label(mut self, at: Span, why: impl Into<String>) -> Fault {
         self.labels.push((at, why.into()));
+        self
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Fault {
+        self.help = Some(help.into());
         self
     }
 }
@@ -156,6 +165,7 @@ impl Origin {
         for (at, why) in fault.labels {
             d = d.label(self.place(at), why);
         }
+        d.help = fault.help;
         d
     }
 }

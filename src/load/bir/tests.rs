@@ -282,6 +282,78 @@ fn load_bir_lines_that_cannot_be_read_do_not_hide_each_other() {
 }
 
 #[test]
+fn load_bir_a_line_that_cannot_be_read_does_not_hide_what_other_lines_say() {
+    let text = "bir 2 gen3\nfunc f {\n  set x_set : uint8 {\n    location x DRAM [4 addr=0\n  }\n  \
+                block B:\n    %a = DMACopy SPX queue=q ins(x[[1, 4]] : uint8) outs(y[[1, 4]] : uint8)\n    \
+                %b = Load SP queu=q ins(x[[1, 4]] : uint7) outs(x : uint8) after(c)\n    \
+                %d = Load SP queue=nosuch after(b)\n}\nqueue q blocks=[]\n";
+    let d = read_text("m", text).unwrap_err();
+    located(&d);
+    let found: Vec<_> = d.iter().map(|d| (d.code, d.place.line.unwrap())).collect();
+    // `x` is named on the line that could not be read, as is `b`; `y` and `nosuch` nowhere.
+    let want = [("B035", 4), ("B009", 7), ("B020", 7), ("B034", 8), ("B022", 9)];
+    assert_eq!(found, want, "{d:#?}");
+    assert!(d[3].message.starts_with("`[[step, count], ..]` behind `x`"), "{:?}", d[3]);
+    assert!(d[1].help.as_deref().is_some_and(|h| h.starts_with("known are Unassigned, Pool")));
+}
+
+#[test]
+fn load_bir_misspelled_words_are_told_with_what_they_look_like() {
+    let text = "bir 2 gen3\nfunc f {\n  set x_set : uint88 Internal {\n    location x DRAM [4] adr=0\n  }\n  \
+                block B:\n    %a = DMACpy Pol queu=q ins(x[[1, 4]] : uint8) outs()\n    \
+                %b = DMACopy SP queu=q x_vendor=1 ins(x[[1, 4]] : uint8 {ofset=3}) \
+                outs(x[[1, 4]] : uint8)\n    \
+                %c = Matmult PE wheight=1\n    Return Pool\n    inst opcode=Strange\n}\n";
+    let l = read_text("m", text).unwrap();
+    located(&l.warnings);
+    let found: Vec<_> = l
+        .warnings
+        .iter()
+        .map(|d| (d.code, d.place.line.unwrap(), d.help.as_deref().unwrap()))
+        .collect();
+    let want = [
+        ("B017", 3, "did you mean `uint8`?"),
+        ("B017", 4, "did you mean `addr`?"),
+        ("B017", 7, "did you mean `Pool`?"),
+        ("B017", 7, "did you mean `DMACopy`?"),
+        ("B017", 8, "did you mean `offset`?"),
+        ("B017", 8, "did you mean `queue`?"),
+    ];
+    let mut sorted = found.clone();
+    sorted.sort_unstable();
+    let mut wanted = want.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(sorted, wanted, "{found:?}");
+}
+
+#[test]
+fn load_bir_a_line_that_is_nothing_is_no_opaque_instruction() {
+    let text = |line: &str| format!("bir 2 gen3\nfunc f {{\n  block B:\n    {line}\n}}\n");
+    for line in ["garbage here", "garbage", "Strange ; a comment"] {
+        let d = read_text("m", &text(line)).unwrap_err();
+        assert_eq!((d.len(), d[0].code, d[0].place.line), (1, "B035", Some(4)), "{line}: {d:?}");
+    }
+    for line in ["Strange PE", "Strange here ins()", "%a = Strange", "inst here opcode=Strange"] {
+        assert_eq!(read_text("m", &text(line)).unwrap().warnings, [], "{line}");
+    }
+    // The same instruction as JSON is printed so that it is read again.
+    for inst in [r#"{"opcode":"Strange"}"#, r#"{"opcode":"Strange","engine":"here"}"#] {
+        let json = format!(
+            r#"{{"version":2,"functions":[{{"name":"f","blocks":[{{"name":"B","instructions":[{inst}]}}]}}]}}"#
+        );
+        let text = json_to_text("m", json.as_bytes()).unwrap();
+        let tree = |json: &str| Tape::read(json.as_bytes()).unwrap().root().to_value();
+        let back = text_to_json("m", &text).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
+        assert!(text.contains("opcode=Strange"), "{text}");
+        assert_eq!(
+            format!("{:?}", tree(&back)).len(),
+            format!("{:?}", tree(&json)).len(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn load_bir_places_are_those_of_the_parts() {
     for text in [false, true] {
         let source =
