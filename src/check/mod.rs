@@ -21,7 +21,7 @@ pub mod stride;
 pub mod view;
 
 pub use live::live;
-pub use order::Order;
+pub use order::{Cursors, Order};
 pub use view::{DescView, ImageView, RingView, Slots};
 
 use crate::diag::{Diagnostic, Place, Report, Severity, SlotRef};
@@ -43,6 +43,8 @@ pub struct RingPair<'a> {
     pub queue: Option<(u32, u32)>,
     /// The first slot in time, where it is known; else it is inferred per ring.
     pub start: Option<u64>,
+    /// The cursors, Tx then Rx, of rings that somebody has kept them of.
+    pub cursors: [Option<Cursors>; 2],
 }
 
 impl<'a> RingPair<'a> {
@@ -68,7 +70,11 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// Looks the rings over once for their order.
     pub fn new(pair: RingPair<'a>) -> Context<'a> {
-        let order = |dir| pair.ring(dir).map(|view| Order::infer(view, dir, pair.start));
+        let order = |dir| {
+            let order = Order::infer(pair.ring(dir)?, dir, pair.start);
+            let known = pair.cursors[usize::from(dir == Dir::Rx)];
+            Some(known.map_or(order, |c| order.known(c)))
+        };
         Context { pair, tx_order: order(Dir::Tx), rx_order: order(Dir::Rx) }
     }
 

@@ -19,6 +19,8 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
     for set in &input.sets {
         let window = |dir| set.ring(dir).map(|r| Window::new(r, opts.slots));
         let (tx, rx) = (window(Dir::Tx), window(Dir::Rx));
+        // A part of a ring is judged by what lies in it.
+        let whole = opts.slots.is_none() && opts.start.is_none();
         let found = crate::check::run(RingPair {
             tx: tx.as_ref().map(|w| w as &dyn RingView),
             rx: rx.as_ref().map(|w| w as &dyn RingView),
@@ -26,6 +28,7 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
             profile: input.profile,
             queue: set.queue,
             start: opts.start,
+            cursors: if whole { set.cursors } else { [None; 2] },
         });
         let first = opts.slots.map_or(0, |r| r.0);
         report.extend(moved(found, first).in_file(&set.name));

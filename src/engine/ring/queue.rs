@@ -198,6 +198,11 @@ impl Ledger {
         }
     }
 
+    /// The newest batch that TX was rung for; 0 before the first.
+    pub fn newest(&self) -> u64 {
+        self.ends.back().map_or(self.done, |b| b.1)
+    }
+
     /// The newest batch that is acked or given up as a whole; 0 before the first.
     pub fn done(&self) -> u64 {
         self.done
