@@ -86,11 +86,7 @@ pub fn live(p: &Program, m: &Machine) -> Report {
 pub fn cursors(q: &Queue) -> [Option<Cursors>; 2] {
     Dir::BOTH.map(|dir| {
         let (sw, first) = (q.sw(dir), q.hw(dir).first);
-        q.ready.then_some(Cursors {
-            first: first.slot,
-            ring_id: first.ring_id,
-            written: sw.staged,
-        })
+        q.ready.then_some(Cursors { first: first.slot, ring_id: first.ring_id, written: sw.staged })
     })
 }
 

@@ -4,7 +4,7 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{RingPair, RingView};
-use crate::diag::{Place, Policy, Report, Severity};
+use crate::diag::{Place, Policy, Report};
 use crate::engine::lower::Stage;
 use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
@@ -127,11 +127,7 @@ fn findings(input: &Input, opts: &super::args::RingOpts, readings: Option<Readin
         // And what it leaves to chance, also where only a strict reading says so.
         if let Some(p) = &input.program {
             let found = order::check(p, readings.unwrap_or(Readings::STRICT));
-            for mut d in found.diagnostics(p) {
-                // When the host waits is not known of an image: what races then is a hint.
-                if input.inferred {
-                    d = d.severity(Severity::Note);
-                }
+            for d in found.diagnostics(p) {
                 report.push(d.in_file(&input.name));
             }
         }

@@ -274,7 +274,8 @@ impl View<'_> {
         let rung = hw.posted.saturating_sub(sw.acked).min(taken);
         let mut parts = Vec::new();
         if rung > 0 {
-            let given_up = if self.gave_up().is_some() { ", a timed-out batch's among them" } else { "" };
+            let given_up =
+                if self.gave_up().is_some() { ", a timed-out batch's among them" } else { "" };
             parts.push(format!("{rung} rung and not acked{given_up}"));
         }
         if taken > rung {

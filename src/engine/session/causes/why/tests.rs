@@ -42,7 +42,8 @@ fn misdirected(dst: u64) -> Program {
 
 #[test]
 fn why_tells_at_the_end_what_it_told_in_the_middle() {
-    let cause = "no descriptor writes marker+0x4: the last one, rx[3], writes 4 bytes to marker+0x8";
+    let cause =
+        "no descriptor writes marker+0x4: the last one, rx[3], writes 4 bytes to marker+0x8";
     let mut s = session(misdirected(MARKER + 8));
     let end = s.position();
     let told = why(&mut s);
