@@ -82,11 +82,17 @@ pub fn live(p: &Program, m: &Machine) -> Report {
     report
 }
 
-/// The cursors of a queue's rings; none before it is initialised.
+/// The cursors of a queue's rings; none before it is initialised. What is copied in and not rung
+/// may lie in any lap: of such a ring they say nothing.
 pub fn cursors(q: &Queue) -> [Option<Cursors>; 2] {
     Dir::BOTH.map(|dir| {
         let (sw, first) = (q.sw(dir), q.hw(dir).first);
-        q.ready.then_some(Cursors { first: first.slot, ring_id: first.ring_id, written: sw.staged })
+        let sure = q.decl.allocatable || sw.staged == q.hw(dir).posted;
+        (q.ready && sure).then_some(Cursors {
+            first: first.slot,
+            ring_id: first.ring_id,
+            written: sw.staged,
+        })
     })
 }
 

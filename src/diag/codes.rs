@@ -743,7 +743,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("D021", Error),
         "Tx and Rx disagree",
-        "The bytes that a packet streams do not end where an Rx descriptor ends.",
+        "The bytes that a packet streams do not end where an Rx descriptor ends. MODEL: too many in the Rx descriptors is the fault PKT_LEN, too few stall the queue until more are posted.",
         "Rings authored with different chunk sizes, or one of them shifted by a slot.",
         "Compare the two rings slot by slot.",
     ),

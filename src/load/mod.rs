@@ -211,7 +211,8 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
             let dump = hex::parse(text(&source)?)?;
             loaded.kind = Kind::Hex(dump.form);
             if dump.skipped > 0 {
-                loaded.why = format!("{}; {} other lines passed over", loaded.why, dump.skipped);
+                let s = if dump.skipped == 1 { "" } else { "s" };
+                loaded.why = format!("{}; {} other line{s} passed over", loaded.why, dump.skipped);
             }
             let bytes = Source::new(source.name, Blob::from_vec(dump.bytes));
             if bytes.blob.bytes().starts_with(&container::MAGIC) {
