@@ -160,7 +160,7 @@ fn is_nearly_data(text: &str) -> bool {
     let (all, hex) = digits
         .chars()
         .fold((0, 0), |(all, hex), c| (all + 1, hex + usize::from(c.is_ascii_hexdigit())));
-    is_data(text) || (bare.is_some() || all >= 7 && all <= 9) && hex * 4 >= all * 3
+    is_data(text) || (bare.is_some() || (7..=9).contains(&all)) && hex * 4 >= all * 3
 }
 
 /// Cuts a line by its form; nothing is checked.
