@@ -158,6 +158,7 @@ fn pair<'a>(tx: &'a ImageView<'a>, rx: Option<&'a ImageView<'a>>) -> RingPair<'a
         profile: Profile::default_profile(),
         queue: None,
         start: None,
+        cursors: [None; 2],
     }
 }
 

@@ -168,6 +168,7 @@ fn main() {
             profile: Profile::default_profile(),
             queue: None,
             start: None,
+            cursors: [None; 2],
         })
     });
     let blob = Blob::from_vec(tx);

@@ -132,6 +132,7 @@ fn rings(loaded: &Loaded) {
             profile: Profile::default_profile(),
             queue: None,
             start: None,
+            cursors: [None; 2],
         });
         shown(&found, None);
     }

@@ -73,6 +73,7 @@ fn see(p: &Program, slots: &[Vec<Desc>; 2]) -> Seen {
         profile: p.profile,
         queue: None,
         start: None,
+        cursors: [None; 2],
     });
     let mut m = Machine::new(p);
     let mut checker = Checker::new(p, Readings::default());

@@ -414,7 +414,7 @@ fn a_source_word_that_is_not_the_marker() {
     let lines = why_of(&program("v3", 128, "no", &gone), "until phase == 4", "");
     check(
         &lines,
-        "no descriptor of what was posted writes marker+0x4",
+        "no descriptor writes marker+0x4: the last one, rx[1], writes 4 bytes to marker+0xc",
         &["all that is posted is done; nothing is posted that would write the marker"],
     );
     let over = rung(128, TX, RX).replace("wait", "store addr=marker+4 { hex 00000000 }\nwait");

@@ -174,9 +174,10 @@ fn descriptors_are_those_that_decode_shows() {
         }
         let second = if want["ring"] == "tx" { "meta_ctrl" } else { "buf2_ptr_lo" };
         assert_eq!(cell("word1"), want[second]);
-        for name in ["length", "ring_id"] {
-            assert_eq!(cell(name), want[name].to_string());
-        }
+        assert_eq!(cell("ring_id"), want["ring_id"].to_string());
+        // Sixteen zero bytes are a row of `decode` with the field's value, here no descriptor.
+        let length = if cell("used") == "1" { want["length"].to_string() } else { String::new() };
+        assert_eq!(cell("length"), length);
         for name in ["first", "last", "concat", "dmb", "strong_order", "int_en", "meta"] {
             assert_eq!(cell(name) == "1", want[name] == true, "{name} of {line}");
         }

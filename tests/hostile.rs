@@ -91,6 +91,7 @@ fn feed(name: &str, bytes: Vec<u8>) {
             profile: dmadbg::udma::Profile::default_profile(),
             queue: None,
             start: None,
+            cursors: [None; 2],
         });
     }
     if let Some(p) = &loaded.program {

@@ -5,7 +5,7 @@
 //! of a module are not judged (`docs/checks.md`): each of them is written lap over lap in its
 //! own time.
 
-use super::{RingPair, RingView, run};
+use super::{Cursors, RingPair, RingView, run};
 use crate::diag::render::place;
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::{Command, Info};
@@ -82,6 +82,20 @@ pub fn live(p: &Program, m: &Machine) -> Report {
     report
 }
 
+/// The cursors of a queue's rings; none before it is initialised. What is copied in and not rung
+/// may lie in any lap: of such a ring they say nothing.
+pub fn cursors(q: &Queue) -> [Option<Cursors>; 2] {
+    Dir::BOTH.map(|dir| {
+        let (sw, first) = (q.sw(dir), q.hw(dir).first);
+        let sure = q.decl.allocatable || sw.staged == q.hw(dir).posted;
+        (q.ready && sure).then_some(Cursors {
+            first: first.slot,
+            ring_id: first.ring_id,
+            written: sw.staged,
+        })
+    })
+}
+
 /// The findings of all checks in a queue's rings as they lie in memory.
 fn of_queue(p: &Program, m: &Machine, q: &Queue) -> Report {
     let view = |d| q.decl.ring(d).map(|_| InMemory { memory: &m.memory, ring: q.ring(d) });
@@ -93,6 +107,7 @@ fn of_queue(p: &Program, m: &Machine, q: &Queue) -> Report {
         profile: p.profile,
         queue: Some((q.id().engine, q.id().queue)),
         start: None,
+        cursors: cursors(q),
     })
 }
 

@@ -22,7 +22,7 @@ pub mod survey;
 pub mod view;
 
 pub use live::live;
-pub use order::Order;
+pub use order::{Cursors, Order};
 pub use survey::Survey;
 pub use view::{DescView, ImageView, RingView, Slots, Surveyed};
 
@@ -45,6 +45,8 @@ pub struct RingPair<'a> {
     pub queue: Option<(u32, u32)>,
     /// The first slot in time, where it is known; else it is inferred per ring.
     pub start: Option<u64>,
+    /// The cursors, Tx then Rx, of rings that somebody has kept them of.
+    pub cursors: [Option<Cursors>; 2],
 }
 
 impl<'a> RingPair<'a> {
@@ -74,7 +76,9 @@ impl<'a> Context<'a> {
     pub fn new(pair: RingPair<'a>, survey: &'a Survey) -> Context<'a> {
         let order = |dir| {
             let ring = Surveyed { view: pair.ring(dir)?, chunks: survey.chunks(dir) };
-            Some(Order::surveyed(ring, dir, pair.start))
+            let order = Order::surveyed(ring, dir, pair.start);
+            let known = pair.cursors[usize::from(dir == Dir::Rx)];
+            Some(known.map_or(order, |c| order.known(c)))
         };
         Context { pair, survey, tx_order: order(Dir::Tx), rx_order: order(Dir::Rx) }
     }

@@ -29,6 +29,17 @@ pub struct Order {
     pub phased: bool,
 }
 
+/// What whoever keeps a ring's cursors knows of it, where anybody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursors {
+    /// The slot that was written first.
+    pub first: u64,
+    /// The phase that the engine expects there.
+    pub ring_id: u8,
+    /// Slots written since.
+    pub written: u64,
+}
+
 /// How many slots contradict each (phase, boundary), kept for all four phases at once.
 #[derive(Default)]
 struct Tally {
@@ -136,6 +147,28 @@ impl Order {
             first_used.unwrap_or(0)
         });
         order
+    }
+
+    /// The order by a ring's cursors, where they tell it; what lies in slots that nobody wrote
+    /// is left to what was inferred.
+    pub fn known(self, by: Cursors) -> Order {
+        let Some(first) = by.first.checked_rem(self.len) else { return self };
+        let reached = first.saturating_add(by.written);
+        let (laps, next) = (reached / self.len, reached % self.len);
+        // The phase of the lap that the next slot begins or goes on with.
+        let phase = (u64::from(by.ring_id) + laps) as u8 & RING_ID_MASK;
+        match laps {
+            0 if self.wrapped() => self,
+            0 => Order { phase, ..self },
+            1 if next < first => self,
+            _ if next == 0 => Order {
+                start: 0,
+                boundary: self.len,
+                phase: phase.wrapping_sub(1) & RING_ID_MASK,
+                ..self
+            },
+            _ => Order { start: next, boundary: next, phase, ..self },
+        }
     }
 
     /// Whether the ring holds the newest lap over an older one, or starts in the middle: then

@@ -157,7 +157,10 @@ fn judge(
         taken.push((index, desc));
     }
     let Some(&(first, _)) = taken.first() else {
-        let why = format!("{} has no Rx descriptor left to go to", stream_words(&right));
+        let why = format!(
+            "{}, and no Rx descriptor is left for them: the queue stalls (MODEL)",
+            stream_words(&right)
+        );
         sink.at("D021", (Dir::Tx, packet.first), || why);
         return false;
     };
@@ -174,7 +177,14 @@ fn judge(
         1 => format!("the Rx descriptor it reaches takes {bytes} bytes"),
         n => format!("the {n} Rx descriptors it reaches take {bytes} bytes"),
     };
-    let message = format!("{}, {what} (S2M PKT_LEN)", stream_words(&right));
+    // What is lacking is waited for; what is too much is a fault.
+    let end = match most.checked_sub(bytes) {
+        Some(0) | None => {
+            "an Rx descriptor must end where the packet does (MODEL: S2M PKT_LEN)".to_owned()
+        }
+        Some(n) => format!("no Rx descriptor is left for the other {n}: the queue stalls (MODEL)"),
+    };
+    let message = format!("{}, {what}; {end}", stream_words(&right));
     let mut d = Diagnostic::new("D021", message)
         .at(sink.place(Dir::Tx, packet.first))
         .label(sink.place(Dir::Rx, first), "the first descriptor that it fills");

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 use super::*;
 use crate::check::sentinels::SENTINELS;
-use crate::check::{ImageView, RingView, run, run_surveyed};
+use crate::check::{Cursors, ImageView, RingView, run, run_surveyed};
 use crate::diag::Report;
 use crate::udma::{DESC_BYTES, PairRequest, Profile, build_pair};
 use proptest::prelude::*;
@@ -94,8 +94,15 @@ fn both(
     start: Option<u64>,
 ) -> (Report, Report, u64) {
     with_rings(slots, how, |tx, rx| {
-        let pair =
-            RingPair { tx, rx, arch, profile: Profile::default_profile(), queue: None, start };
+        // A run may know the cursors of one ring, of both, or of none.
+        let known = |bit: u8| {
+            let written = u64::from(how) * 7 % (slots.len() as u64 + 1);
+            let first = start.unwrap_or(0) % (slots.len() as u64).max(1);
+            (how & bit != 0).then_some(Cursors { first, ring_id: how >> 6, written })
+        };
+        let cursors = [known(0x20), known(0x10)];
+        let profile = Profile::default_profile();
+        let pair = RingPair { tx, rx, arch, profile, queue: None, start, cursors };
         let survey = Survey::of(&pair);
         let calm =
             Dir::BOTH.map(|d| survey.chunks(d).iter().filter(|c| c.kind == Kind::Calm).count());
@@ -183,6 +190,7 @@ fn a_survey_in_parts_is_the_survey() {
             profile: Profile::default_profile(),
             queue: None,
             start: None,
+            cursors: [None; 2],
         };
         let mut parts = Survey::default();
         for at in (0..12).step_by(4) {

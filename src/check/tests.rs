@@ -46,6 +46,7 @@ fn checked(
         profile: Profile::default_profile(),
         queue: None,
         start,
+        cursors: [None; 2],
     });
     let slot = |d: &Diagnostic| d.place.slot.map(|s| s.to_string()).unwrap_or_default();
     report.items.iter().map(|d| (d.code, slot(d))).collect()
@@ -96,9 +97,35 @@ proptest! {
         for arch in Generation::ALL {
             run(RingPair {
                 tx: Some(&view), rx: Some(&other), arch,
-                profile: Profile::default_profile(), queue: None, start: start.map(u64::from),
+                profile: Profile::default_profile(), queue: None, start: start.map(u64::from), cursors: [None; 2],
             });
         }
+    }
+}
+
+proptest! {
+    /// Whoever keeps a ring's cursors knows its order, whatever lies in the slots.
+    #[test]
+    fn cursors_say_the_order_that_staging_took(len in 2usize..80, n in 1usize..300, bad in 0usize..80) {
+        let (mut t, r) = staged(len, (0..n as u64).map(|_| 64));
+        let by = Cursors { first: 0, ring_id: 1, written: n as u64 };
+        let known = |t: &[Desc]| Order::infer(&DescView(t), Dir::Tx, None).known(by);
+        prop_assert_eq!(known(&t), Order::infer(&DescView(&t), Dir::Tx, None));
+        // A changed phase changes nothing of it.
+        let (used, bad) = (n.min(len), bad % len);
+        prop_assume!(bad < used);
+        let before = known(&t);
+        t[bad].len_ctrl ^= 0x0300_0000;
+        prop_assert_eq!((0..used as u64).map(|i| known(&t).expected(i)).collect::<Vec<_>>(),
+            (0..used as u64).map(|i| before.expected(i)).collect::<Vec<_>>());
+        let (t, r) = (DescView(&t), DescView(&r));
+        let report = run(RingPair {
+            tx: Some(&t), rx: Some(&r), arch: Generation::V3,
+            profile: Profile::default_profile(), queue: None, start: None, cursors: [Some(by); 2],
+        });
+        let wrong: Vec<_> = report.items.iter().filter(|d| d.code == "D017").collect();
+        prop_assert_eq!(wrong.len(), 1);
+        prop_assert_eq!(wrong[0].place.slot.map(|s| s.index), Some(bad as u64));
     }
 }
 
@@ -116,6 +143,7 @@ fn all_ones_fail_in_either_direction() {
             profile: Profile::default_profile(),
             queue: None,
             start: None,
+            cursors: [None; 2],
         });
         assert!(report.has_errors());
     }

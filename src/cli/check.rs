@@ -4,7 +4,7 @@ use super::inputs::{Input, Window};
 use super::out::{Out, Status, counts};
 use crate::bir::exec;
 use crate::check::{self, RingPair, RingView, Survey};
-use crate::diag::{Place, Policy, Report, Severity};
+use crate::diag::{Place, Policy, Report};
 use crate::engine::lower::Stage;
 use crate::engine::order::{self, Readings};
 use crate::engine::validate::{Verdict, validate};
@@ -21,6 +21,8 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
     for set in &input.sets {
         let window = |dir| set.ring(dir).map(|r| Window::new(r, opts.slots));
         let (tx, rx) = (window(Dir::Tx), window(Dir::Rx));
+        // A part of a ring is judged by what lies in it.
+        let whole = opts.slots.is_none() && opts.start.is_none();
         let pair = RingPair {
             tx: tx.as_ref().map(|w| w as &dyn RingView),
             rx: rx.as_ref().map(|w| w as &dyn RingView),
@@ -28,6 +30,7 @@ pub fn judge(input: &Input, opts: &super::args::RingOpts) -> Report {
             profile: input.profile,
             queue: set.queue,
             start: opts.start,
+            cursors: if whole { set.cursors } else { [None; 2] },
         };
         let found = check::run_surveyed(pair, &survey(&pair));
         let first = opts.slots.map_or(0, |r| r.0);
@@ -167,11 +170,7 @@ fn findings(input: &Input, opts: &super::args::RingOpts, readings: Option<Readin
         // And what it leaves to chance, also where only a strict reading says so.
         if let Some(p) = &input.program {
             let found = order::check(p, readings.unwrap_or(Readings::STRICT));
-            for mut d in found.diagnostics(p) {
-                // When the host waits is not known of an image: what races then is a hint.
-                if input.inferred {
-                    d = d.severity(Severity::Note);
-                }
+            for d in found.diagnostics(p) {
                 report.push(d.in_file(&input.name));
             }
         }

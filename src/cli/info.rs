@@ -9,6 +9,7 @@ use crate::diag::render::printable;
 use crate::engine::budget::Budget;
 use crate::engine::order::{self, Readings};
 use crate::engine::program::Program;
+use crate::engine::ring::Machine;
 use crate::udma::Dir;
 use serde_json::json;
 use std::io;
@@ -45,6 +46,8 @@ pub struct BatchFacts {
     pub largest: u64,
     /// Addresses of the markers' first words, in the order first seen; a few.
     pub markers: Vec<u64>,
+    /// Of a module's queue: doorbell pairs of the run. Its batches end at no completion pairs.
+    pub rung: Option<u64>,
 }
 
 /// Marker addresses that are listed.
@@ -152,7 +155,13 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
     };
     let batches = input.sets.iter().filter_map(|set| {
         let (tx, rx) = (set.ring(Dir::Tx)?, set.ring(Dir::Rx)?);
-        Some((set.name.clone(), batch_facts(tx, rx, start)))
+        let end = input.end.as_ref().filter(|_| input.module.is_some());
+        let own = |m: &Machine| {
+            let q = m.queues.iter().find(|q| Some((q.id().engine, q.id().queue)) == set.queue)?;
+            Some(BatchFacts { rung: Some(q.batches), ..BatchFacts::default() })
+        };
+        let facts = end.and_then(own).unwrap_or_else(|| batch_facts(tx, rx, start));
+        Some((set.name.clone(), facts))
     });
     InfoFacts {
         name: input.name.clone(),
@@ -206,7 +215,7 @@ fn print_json(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
         let markers: Vec<String> = b.markers.iter().map(|m| hex_string(*m, 16)).collect();
         out.value(&json!({
             "name": name, "batches": b.batches, "tail": b.tail, "largest": b.largest,
-            "markers": markers,
+            "markers": markers, "rung": b.rung,
         }))?;
     }
     for (name, value) in &f.more {
@@ -247,6 +256,11 @@ fn print_text(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
         ))?;
     }
     for (name, b) in &f.batches {
+        if let Some(n) = b.rung {
+            let text = format!("  batches     {n}, rung by its triggers{}", named(f, name));
+            out.line(&text)?;
+            continue;
+        }
         let tail = match b.tail {
             0 => String::new(),
             n => format!(", then {n} pairs without a completion pair"),

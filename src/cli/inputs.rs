@@ -2,7 +2,7 @@
 //! generation, and how it was found out.
 
 use super::args::RingOpts;
-use crate::check::RingView;
+use crate::check::{Cursors, RingView, live};
 use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
@@ -27,6 +27,8 @@ pub struct RingSet {
     pub interleaved: bool,
     /// Engine and queue, where known.
     pub queue: Option<(u32, u32)>,
+    /// The cursors of both rings, Tx then Rx, where a run has kept them.
+    pub cursors: [Option<Cursors>; 2],
 }
 
 impl RingSet {
@@ -304,6 +306,7 @@ fn of_image(image: &RawImage) -> RingSet {
         rx: ring(Dir::Rx),
         interleaved: image.tx.as_ref().is_some_and(RawRing::is_interleaved),
         queue: image.queue.map(|q| (q.engine, q.queue)),
+        cursors: [None; 2],
     }
 }
 
@@ -322,6 +325,7 @@ fn of_queue(id: QueueId, m: &Machine) -> Option<RingSet> {
         rx: ring(Dir::Rx),
         interleaved: false,
         queue: Some((id.engine, id.queue)),
+        cursors: live::cursors(q),
     })
 }
 

@@ -7,7 +7,7 @@ use super::scripts::Scripts;
 use super::texts::WithTexts;
 use crate::bir::memory::to_hex;
 use crate::bir::{Layout, exec};
-use crate::diag::{Diagnostic, Policy, Report, Severity};
+use crate::diag::{Diagnostic, Policy, Report};
 use crate::engine::command::{Command, Goto};
 use crate::engine::lower::Stage;
 use crate::engine::ring::json::{push_edit, push_event};
@@ -116,11 +116,7 @@ pub fn run_lines(
             *report.dropped.entry(*code).or_default() += more;
         }
     }
-    for mut d in session.races_left().diagnostics(session.program()) {
-        // When the host waits is not known of an image: what races then is a hint, as in `check`.
-        if !loaded.images.is_empty() {
-            d = d.severity(Severity::Note);
-        }
+    for d in session.races_left().diagnostics(session.program()) {
         report.push(d.in_file(&loaded.name));
     }
     policy.apply(&mut report);

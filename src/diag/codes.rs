@@ -645,9 +645,9 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("D006", Error),
         "direction unclear",
-        "The words fit neither Tx nor Rx nor alternating pairs.",
-        "Word 1 is non-zero in some used slots and zero in others.",
-        "Say it: --ring tx, --ring rx or --ring pairs.",
+        "The words fit neither Tx nor Rx nor alternating pairs. A warning where they would fit with the bytes of each word turned round.",
+        "Word 1 is non-zero in some used slots and zero in others; or a dump that was written word by word in the other byte order.",
+        "Say it: --ring tx, --ring rx or --ring pairs. Turned words: `od -An -v -tx4 --endian=big FILE | dmadbg check -`.",
     ),
     code(
         ("D007", Error),
@@ -750,15 +750,15 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("D021", Error),
         "Tx and Rx disagree",
-        "The bytes that a packet streams do not end where an Rx descriptor ends.",
+        "The bytes that a packet streams do not end where an Rx descriptor ends. MODEL: too many in the Rx descriptors is the fault PKT_LEN, too few stall the queue until more are posted.",
         "Rings authored with different chunk sizes, or one of them shifted by a slot.",
         "Compare the two rings slot by slot.",
     ),
     code(
         ("D022", Note),
         "one direction only",
-        "Decoding and checking work, stepping needs the other ring too.",
-        "Only one of the two images was given.",
+        "Decoding and checking work, stepping needs the other ring too. A warning where two images are of one direction, or look given for each other.",
+        "Only one of the two images was given, or the two were mixed up.",
         "Give both: --tx A --rx B.",
     ),
     code(

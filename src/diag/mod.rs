@@ -161,7 +161,7 @@ impl Diagnostic {
     /// With advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(help.into()).filter(|h: &String| !h.is_empty());
         self
     }
 

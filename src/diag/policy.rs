@@ -93,6 +93,14 @@ impl Policy {
         if report.is_empty() { Ok(policy) } else { Err(report) }
     }
 
+    /// The lines of a text that say something about codes, without their comment's mark.
+    pub fn lines(text: &str, marks: &[&str]) -> Vec<String> {
+        let own = text.lines().filter(|l| directive(l, marks).is_some()).map(str::trim);
+        let bare =
+            |l: &str| marks.iter().find_map(|m| l.strip_prefix(m)).map(|l| l.trim().to_owned());
+        own.filter_map(bare).collect()
+    }
+
     /// Leaves out what is allowed, counted in the report, and raises what is denied.
     pub fn apply(&self, report: &mut Report) {
         if self.is_empty() {

@@ -189,7 +189,10 @@ pub const PROPERTIES: &[(&str, &str)] = &[
 /// Properties of a ring, `q0.tx.NAME`; without a direction they are the Tx ring's.
 pub const RING_PROPERTIES: &[(&str, &str)] = &[
     ("size", "slots"),
-    ("free", "free slots; of a queue: the smaller count of its two rings"),
+    (
+        "free",
+        "free slots; of a queue: the smaller count of its two rings; no value where the ring is authored elsewhere",
+    ),
     ("next_desc_idx", "producer cursor"),
     ("next_cdesc_idx", "ack cursor"),
     ("desc_ring_id", "phase of the next slot taken"),

@@ -516,6 +516,12 @@ pub struct Program {
     pub module: Option<Arc<ModuleRun>>,
     /// In which order it is run; the calm one by default. No file format carries it.
     pub schedule: Schedule,
+    /// What the host does was made up for rings without a host (MODEL): what races with it is a
+    /// hint, no error. No file format carries it.
+    pub made_up: bool,
+    /// Comment lines of the text it was read from that say what is accepted of it, without the
+    /// comment's mark (`allow R030: why`). Only the assembly carries them, as comments.
+    pub directives: Vec<String>,
 }
 
 impl Program {
@@ -536,6 +542,8 @@ impl Program {
             unknown: Vec::new(),
             module: None,
             schedule: Schedule::default(),
+            made_up: false,
+            directives: Vec::new(),
         }
     }
 

@@ -348,8 +348,12 @@ impl Play {
         self.hints = (self.hints + 1).min(n);
         self.told = Some(match self.hints.checked_sub(1).and_then(|i| hints.get(i)) {
             Some(h) => {
-                let again = if last { "That was the last hint: " } else { "" };
-                Told::new(ToldKind::Hint, format!("{again}{h} ({} of {n})", self.hints))
+                let count = if last {
+                    "there is no further one".to_owned()
+                } else {
+                    format!("{} of {n}", self.hints)
+                };
+                Told::new(ToldKind::Hint, format!("{h} ({count})"))
             }
             None => Told::new(ToldKind::Note, "There is no hint for this task."),
         });
@@ -524,7 +528,9 @@ fn value_of(text: &str, session: &Session) -> Result<u64, Diagnostic> {
     let expr = parse_expr(text).map_err(|mut d| {
         // Its columns count from the answer's start, not from the line's.
         d.place = crate::diag::Place::default();
-        d.message = format!("`{text}`: {}", d.message);
+        if !d.message.contains(&format!("`{text}`")) {
+            d.message = format!("`{text}`: {}", d.message);
+        }
         d
     })?;
     session.value(&expr)

@@ -69,7 +69,7 @@ fn a_lesson_is_taken_from_its_first_task_to_its_last() {
     assert_eq!(typed(&mut play, &mut s, "answer 4097").unwrap(), "one too many");
     assert_eq!(typed(&mut play, &mut s, "hint").unwrap(), "one (1 of 2)");
     assert_eq!(typed(&mut play, &mut s, "hint").unwrap(), "two (2 of 2)");
-    assert_eq!(typed(&mut play, &mut s, "hint").unwrap(), "That was the last hint: two (2 of 2)");
+    assert_eq!(typed(&mut play, &mut s, "hint").unwrap(), "two (there is no further one)");
     assert_eq!(refused(&mut play, &mut s, "proceed"), "S061");
     // Wherever the session stands meanwhile, what is right was settled where the task begins.
     typed(&mut play, &mut s, "set tx[0].length = 7");

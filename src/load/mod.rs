@@ -184,6 +184,7 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
         Kind::BirText | Kind::BirJson => source.own(MAX_BIR_BYTES),
         Kind::Assembly | Kind::Hex(_) | Kind::Script => source.own(MAX_TEXT_BYTES),
     }
+    let (policy, lines) = directives(&source, found.kind)?;
     let mut loaded = Loaded {
         name: source.name.clone(),
         kind: found.kind,
@@ -193,7 +194,7 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
         module: None,
         source: None,
         report: Report::default(),
-        policy: directives(&source, found.kind)?,
+        policy,
     };
     match found.kind {
         Kind::Container => {
@@ -212,7 +213,8 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
             let dump = hex::parse(text(&source)?)?;
             loaded.kind = Kind::Hex(dump.form);
             if dump.skipped > 0 {
-                loaded.why = format!("{}; {} other lines passed over", loaded.why, dump.skipped);
+                let s = if dump.skipped == 1 { "" } else { "s" };
+                loaded.why = format!("{}; {} other line{s} passed over", loaded.why, dump.skipped);
             }
             let bytes = Source::new(source.name, Blob::from_vec(dump.bytes));
             if bytes.blob.bytes().starts_with(&container::MAGIC) {
@@ -246,6 +248,9 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
             return Err(d.help("dmadbg run FILE --script SCRIPT").into());
         }
     }
+    if let Some(p) = loaded.program.as_mut().filter(|_| !lines.is_empty()) {
+        Arc::make_mut(p).directives = lines;
+    }
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }
 }
 
@@ -254,6 +259,13 @@ impl Loaded {
     fn with_images(&mut self, images: Vec<RawImage>, opts: &LoadOptions) {
         if let [one] = images.as_slice() {
             self.why = format!("{}; {}", self.why, one.why);
+        }
+        // What makes all that follows doubtful is said first.
+        for image in &images {
+            let said = opts.tx.is_some() || opts.rx.is_some();
+            for d in raw::doubts(image, said) {
+                self.report.push(d.in_file(&image.name));
+            }
         }
         if !opts.browse {
             let all: Vec<&RawImage> = images.iter().collect();
@@ -279,15 +291,23 @@ fn text(s: &Source) -> Result<&str, Report> {
     })
 }
 
-/// What the comment lines of a text say about findings.
-fn directives(source: &Source, kind: Kind) -> Result<Policy, Report> {
-    let marks: &[&str] = match kind {
+/// What begins a comment in a text.
+fn comment_marks(kind: Kind) -> &'static [&'static str] {
+    match kind {
         Kind::Assembly | Kind::BirText => &[";"],
         Kind::Hex(_) => &[";", "#", "//"],
-        _ => return Ok(Policy::default()),
-    };
+        _ => &[],
+    }
+}
+
+/// What the comment lines of a text say about findings, and those lines.
+fn directives(source: &Source, kind: Kind) -> Result<(Policy, Vec<String>), Report> {
+    let marks = comment_marks(kind);
     // What is no text, or too long a one, is told where it is read.
-    text(source).map_or_else(|_| Ok(Policy::default()), |t| Policy::of_text(t, marks))
+    let Some(text) = text(source).ok().filter(|_| !marks.is_empty()) else {
+        return Ok(Default::default());
+    };
+    Ok((Policy::of_text(text, marks)?, Policy::lines(text, marks)))
 }
 
 /// `--tx A --rx B`, or one of them.
@@ -348,6 +368,7 @@ fn several(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
     if report.has_errors() {
         return Err(report);
     }
+    let mut no_pair = false;
     let names: Vec<&str> = images.iter().map(|i| i.name.as_str()).collect();
     let (name, n) = (names.join(" + "), names.len());
     if let [a, b] = images.as_slice() {
@@ -361,9 +382,15 @@ fn several(paths: &[PathBuf], opts: &LoadOptions) -> Result<Loaded, Report> {
             let why = format!("both images are {dir} rings: they are no pair");
             let d = Diagnostic::new("D022", why).severity(Severity::Warning);
             report.push(d.help("--tx A --rx B says which is which").in_file(&name));
+            no_pair = true;
         }
     }
-    finish(name, Kind::Raw, format!("{n} raw ring images"), images, opts, report)
+    let mut loaded = finish(name, Kind::Raw, format!("{n} raw ring images"), images, opts, report)?;
+    if no_pair {
+        // That each lacks the other direction follows from it.
+        loaded.report.items.retain(|d| d.code != "D022" || d.severity != Severity::Note);
+    }
+    Ok(loaded)
 }
 
 fn directory(path: &Path, opts: &LoadOptions) -> Result<Loaded, Report> {

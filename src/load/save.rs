@@ -70,7 +70,9 @@ fn save_program(
         return Err(d.help("`save!` writes over it"));
     }
     let bytes = match format {
-        SaveFormat::Assembly => disasm::disassemble(program).map(|l| l.text.into_bytes()),
+        SaveFormat::Assembly => {
+            disasm::disassemble(program).map(|l| with_directives(&l.text, program).into_bytes())
+        }
         SaveFormat::Image => container::write(program),
     };
     let bytes = bytes.map_err(first)?;
@@ -80,7 +82,20 @@ fn save_program(
         1 => "1 edit".to_owned(),
         n => format!("{n} edits"),
     };
-    Ok(format!("saved `{file}`: {} bytes, {edits}", bytes.len()))
+    let lost = match format {
+        SaveFormat::Image if !program.directives.is_empty() => {
+            "; an image has no comments: what the file allows or denies is not in it"
+        }
+        _ => "",
+    };
+    Ok(format!("saved `{file}`: {} bytes, {edits}{lost}", bytes.len()))
+}
+
+/// The text with what its file said about findings, as comments behind the first line.
+fn with_directives(text: &str, program: &Program) -> String {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let own = program.directives.iter().map(|d| format!("; {d}\n"));
+    std::iter::once(format!("{first}\n")).chain(own).chain([rest.to_owned()]).collect()
 }
 
 /// The first of the reasons why a program has no such form.

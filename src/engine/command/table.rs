@@ -424,7 +424,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Change,
         ("FILE.dma|FILE.bin", &[Arg::File]),
         "write the program with its edits: as assembly, or as a program image",
-        "A file that is there is written over by `save! FILE` only. The file runs as this session does. Of a module without edits what its sequencers did is written.",
+        "A file that is there is written over by `save! FILE` only. The file runs as this session does; what comments of the input allow or deny goes with assembly, an image has no comments. Of a module without edits what its sequencers did is written.",
     ),
     spec(
         ("provenance", &["prov"]),

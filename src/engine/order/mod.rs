@@ -26,7 +26,7 @@ mod tests;
 
 use super::program::{Program, QueueId};
 use super::ring::{Event, Machine, machine};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Severity};
 use crate::limits::{MAX_ORDER_ACCESSES, MAX_ORDER_SPANS, MAX_ORDER_WORK};
 use crate::udma::{Dir, View};
 use lane::Lane;
@@ -58,6 +58,10 @@ impl Checked {
             out.push(Diagnostic::new("R036", text));
         }
         out.extend(self.stopped.clone());
+        if p.made_up {
+            // When such a host waits is not known.
+            return out.into_iter().map(|d| d.severity(Severity::Note)).collect();
+        }
         out
     }
 }

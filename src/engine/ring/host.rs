@@ -156,8 +156,8 @@ pub struct Host {
     pub last_ret: Option<Ret>,
     /// Batches that timed out.
     pub timeouts: u64,
-    /// The queue of the newest of them.
-    pub timed_out: Option<QueueId>,
+    /// The newest of them: its queue, and its number there.
+    pub timed_out: Option<(QueueId, u64)>,
     /// The batch that the newest event is the first one of.
     pub opened: Option<u64>,
     /// Event at which the operation in progress began.

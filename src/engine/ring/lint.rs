@@ -161,7 +161,9 @@ impl Machine {
         };
         let held = self.memory.read_u32(polled);
         let head = format!("everything posted is done, but the polled word at {polled:#x}");
-        let back = (hw.retired.saturating_sub(LOOKED_BACK.min(hw.ring.size))..hw.retired).rev();
+        // What is acked belongs to a batch before.
+        let oldest = hw.retired.saturating_sub(LOOKED_BACK.min(hw.ring.size));
+        let back = (oldest.max(q.sw(Dir::Rx).acked)..hw.retired).rev();
         let wrote = back.map(read).find(|(_, d)| d.ptr <= polled && polled - d.ptr < d.length());
         let (slot, why) = match wrote {
             Some((slot, _)) => {

@@ -198,6 +198,11 @@ impl Ledger {
         }
     }
 
+    /// The newest batch that TX was rung for; 0 before the first.
+    pub fn newest(&self) -> u64 {
+        self.ends.back().map_or(self.done, |b| b.1)
+    }
+
     /// The newest batch that is acked or given up as a whole; 0 before the first.
     pub fn done(&self) -> u64 {
         self.done
@@ -269,6 +274,12 @@ pub fn ix(dir: Dir) -> usize {
 }
 
 impl Queue {
+    /// Slots that the driver can still hand out of a ring; nothing of a ring authored elsewhere,
+    /// whose slots it never hands out, so that its arithmetic says nothing of them.
+    pub fn free(&self, dir: Dir) -> Option<u32> {
+        self.decl.allocatable.then(|| self.sw(dir).free())
+    }
+
     /// A queue before initialisation.
     pub fn new(decl: &QueueDecl) -> Queue {
         let sw = Dir::BOTH.map(|d| SwRing::new(decl.ring(d).map_or(0, |r| r.size)));

@@ -185,7 +185,7 @@ impl Eval<'_> {
         match names.as_slice() {
             ["tx", name] => self.of_ring(q, Dir::Tx, name),
             ["rx", name] => self.of_ring(q, Dir::Rx, name),
-            ["free"] => Ok(u64::from(q.sw(Dir::Tx).free().min(q.sw(Dir::Rx).free()))),
+            ["free"] => Ok(free(q, Dir::Tx)?.min(free(q, Dir::Rx)?)),
             ["marker"] => self.memory(q.marker.wrapping_add(4), 4),
             ["batches"] => Ok(q.batches),
             ["tx" | "rx"] | [] => Err(EvalError::Name(
@@ -334,11 +334,21 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> EvalError {
     EvalError::Name(format!("`{name}` stands for nothing here"), help)
 }
 
+/// Free slots, of a ring that the driver hands out the slots of.
+fn free(q: &Queue, dir: Dir) -> Result<u64, EvalError> {
+    q.free(dir).map(u64::from).ok_or_else(|| {
+        EvalError::Name(
+            format!("{} is authored elsewhere: the driver hands out none of its slots", q.id()),
+            "`posted`, `retired` and `acked` tell how far it is".to_owned(),
+        )
+    })
+}
+
 fn ring(q: &Queue, dir: Dir, name: &str) -> Result<u64, EvalError> {
     let (sw, hw) = (q.sw(dir), q.hw(dir));
     Ok(match name {
         "size" => u64::from(sw.size),
-        "free" => u64::from(sw.free()),
+        "free" => free(q, dir)?,
         "next_desc_idx" => u64::from(sw.next_desc_idx),
         "next_cdesc_idx" => u64::from(sw.next_cdesc_idx),
         "desc_ring_id" => u64::from(sw.desc_ring_id),

@@ -148,7 +148,7 @@ impl Session {
         addr: Option<&Expr>,
     ) -> Result<Outcome, Diagnostic> {
         let start = match addr {
-            Some(e) => self.value(e)?,
+            Some(e) => self.place_or_value(e)?,
             None => self.examine_next,
         };
         let width = u64::from(format.width.max(1));
@@ -178,6 +178,17 @@ impl Session {
         }
         self.examine_next = at;
         Ok(Outcome::list(lines))
+    }
+
+    /// Where `x` begins: at what an expression says, or at the word that a marker is.
+    fn place_or_value(&mut self, e: &Expr) -> Result<u64, Diagnostic> {
+        let queue = match e {
+            Expr::Name(n) if n == "marker" => QueueRef::Selected,
+            Expr::Queue { queue, path } if path.len() == 1 && path[0] == "marker" => *queue,
+            _ => return self.value(e),
+        };
+        let id = queue_of(self, &queue).map_err(EvalError::into_diagnostic)?;
+        Ok(self.machine.queue(id).map_or(0, |q| q.marker.wrapping_add(4)))
     }
 
     /// One unit of memory as `x` shows it.
@@ -254,7 +265,7 @@ impl Session {
                     dir.name(),
                     format!("{:#x}", q.ring(dir).base),
                     sw.size,
-                    sw.free(),
+                    q.free(dir).map_or("-".to_owned(), |n| n.to_string()),
                     hw.posted,
                     hw.retired,
                     sw.desc_ring_id
@@ -278,10 +289,10 @@ impl Session {
         for dir in Dir::BOTH {
             let (sw, hw) = (q.sw(dir), q.hw(dir));
             out.push(format!(
-                "  {dir}: {} slots at {:#x}, {} free, next_desc_idx {}, next_cdesc_idx {}, phase {}",
+                "  {dir}: {} slots at {:#x}{}, next_desc_idx {}, next_cdesc_idx {}, phase {}",
                 sw.size,
                 q.ring(dir).base,
-                sw.free(),
+                q.free(dir).map_or(String::new(), |n| format!(", {n} free")),
                 sw.next_desc_idx,
                 sw.next_cdesc_idx,
                 sw.desc_ring_id
@@ -307,7 +318,11 @@ impl Session {
                 let Some(v) = self.machine.queue_reg(id, dir, r.name) else { continue };
                 let rows: Vec<String> = reg::describe(r.fields, v)
                     .iter()
-                    .map(|f| format!("{} {}", f.name, f.value))
+                    .map(|f| match f.hi - f.lo {
+                        // Addresses, and parts of them.
+                        24.. => format!("{} {:#x}", f.name, f.value),
+                        _ => format!("{} {}", f.name, f.value),
+                    })
                     .collect();
                 out.push(format!(
                     "{dir} {:<12} {:#07x} {v:#010x}  {}",
@@ -464,6 +479,10 @@ pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diag
 pub(super) fn printed(v: u64, form: Option<Form>) -> String {
     match form {
         None if v < 10 => v.to_string(),
+        // What a call returned, or a difference below 0.
+        None if v.cast_signed() < 0 && v.cast_signed() > -(1 << 32) => {
+            format!("{v} ({v:#x}, signed {})", v.cast_signed())
+        }
         None => format!("{v} ({v:#x})"),
         Some(form) => value_text(v, 8, form),
     }

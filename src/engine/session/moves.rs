@@ -327,7 +327,7 @@ fn is_unit(s: &Session, prior: &Prior, m: &Machine, e: &Event, unit: Unit) -> bo
         }
         // A batch that times out has no ack.
         (Unit::Batch, _) => {
-            let mine = s.selected().is_none_or(|q| m.cpu().timed_out == Some(q));
+            let mine = s.selected().is_none_or(|q| m.cpu().timed_out.is_some_and(|t| t.0 == q));
             m.timeouts() > prior.timeouts && mine
         }
         _ => false,

@@ -229,7 +229,7 @@ impl<'a> Over<'a> {
     }
 
     fn free(&self, (a, b): (&Queue, &Queue), dir: Dir) -> Option<Bounds> {
-        let ends = (u64::from(a.sw(dir).free()), u64::from(b.sw(dir).free()));
+        let ends = (u64::from(a.free(dir)?), u64::from(b.free(dir)?));
         let between = self.look.span.free(a.id(), dir)?.unwrap_or(ends);
         Some((between.0.min(ends.0).min(ends.1), between.1.max(ends.0).max(ends.1)))
     }

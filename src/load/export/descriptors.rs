@@ -109,7 +109,9 @@ pub fn push_row(row: &Row, out: &mut Vec<u8>) {
     out.push(b',');
     push_hex(out, desc.ptr, 16);
     out.push(b',');
-    push_number(out, desc.length());
+    if !desc.is_zero() {
+        push_number(out, desc.length());
+    }
     out.push(b',');
     push_number(out, desc.ring_id().into());
     let (first, last) = flags(dir, desc);

@@ -24,7 +24,7 @@ const SCHEMA: &str = "message descriptors {
     required int32 len_ctrl (INTEGER(32,false));
     required int32 word1 (INTEGER(32,false));
     required int64 buf_ptr (INTEGER(64,false));
-    required int32 length;
+    optional int32 length;
     required int32 ring_id;
     required boolean first;
     required boolean last;
@@ -124,7 +124,7 @@ fn columns(group: Group<'_, '_>, rows: &[Row]) -> Result<()> {
     each::<Int32Type>(group, rows, |r| r.desc.len_ctrl as i32)?;
     each::<Int32Type>(group, rows, |r| r.desc.word1 as i32)?;
     each::<Int64Type>(group, rows, |r| r.desc.ptr as i64)?;
-    each::<Int32Type>(group, rows, |r| r.desc.length() as i32)?;
+    some::<Int32Type>(group, rows, |r| Some(r.desc.length() as i32).filter(|_| !r.desc.is_zero()))?;
     each::<Int32Type>(group, rows, |r| i32::from(r.desc.ring_id()))?;
     for n in 0..7 {
         each::<BoolType>(group, rows, |r| flags(r.dir, r.desc).0[n])?;

@@ -113,12 +113,9 @@ pub fn form(line: &str) -> Option<HexForm> {
     } else if plain(at).is_ok() {
         Some(HexForm::Plain)
     } else {
-        // Text, then data: at least a descriptor's half of it.
-        const LEAST: usize = 2;
         let l = kernel(line);
-        let data = l.words.iter().filter(|w| is_data(w.text)).count();
-        (l.words.len() >= LEAST && data == l.words.len() && line.contains(": "))
-            .then_some(HexForm::KernelLog)
+        let all = l.words.iter().all(|w| is_data(w.text));
+        (all && is_data_line(&l) && line.contains(": ")).then_some(HexForm::KernelLog)
     }
 }
 
@@ -145,6 +142,25 @@ pub fn form_but_for_digits(line: &str) -> Option<HexForm> {
 /// Whether a word of a kernel log is data: eight digits, two digits, or `0x..`.
 pub fn is_data(text: &str) -> bool {
     all_consuming(nom::branch::alt((word, digits(2, 2)))).parse(text).is_ok()
+}
+
+/// Whether a line of a kernel log has data at its end: at least a descriptor's half of it, and
+/// nothing beside it. A word of the right size with a few wrong letters is data gone wrong;
+/// any other text makes the line one that somebody else wrote.
+pub fn is_data_line(l: &Line<'_>) -> bool {
+    const LEAST: usize = 2;
+    let good = l.words.iter().filter(|w| is_data(w.text)).count();
+    let mostly = good * 4 >= l.words.len() * 3;
+    good > 0 && l.words.len() >= LEAST && (mostly || l.words.iter().all(|w| is_nearly_data(w.text)))
+}
+
+fn is_nearly_data(text: &str) -> bool {
+    let bare = text.strip_prefix("0x");
+    let digits = bare.unwrap_or(text);
+    let (all, hex) = digits
+        .chars()
+        .fold((0, 0), |(all, hex), c| (all + 1, hex + usize::from(c.is_ascii_hexdigit())));
+    is_data(text) || (bare.is_some() || (7..=9).contains(&all)) && hex * 4 >= all * 3
 }
 
 /// Cuts a line by its form; nothing is checked.

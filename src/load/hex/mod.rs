@@ -173,7 +173,7 @@ impl Reader {
             return;
         }
         let l = line::split(self.form, text);
-        if self.form == HexForm::KernelLog && !l.words.iter().any(|w| line::is_data(w.text)) {
+        if self.form == HexForm::KernelLog && !line::is_data_line(&l) {
             self.skipped += 1;
             return;
         }

@@ -114,25 +114,26 @@ impl Iterator for Packets<'_> {
             if got + d.length() > want && rx >= data.len().max(1) as u64 {
                 break;
             }
+            // Bytes that are missing are not looked for in the next packet's completion pair.
+            if rx > 0 && self.tx.peek().is_some_and(|t| is_completion(t, d)) {
+                break;
+            }
             self.rx.next();
             got += d.length();
             rx += 1;
             last = Some(d);
         }
         let marker = match (data.as_slice(), last) {
-            ([src], Some(dst))
-                if tx == 1
-                    && rx == 1
-                    && src.length() == 4
-                    && dst.length() == 4
-                    && src.ptr.checked_add(4) == Some(dst.ptr) =>
-            {
-                Some(src.ptr)
-            }
+            ([src], Some(dst)) if tx == 1 && rx == 1 && is_completion(*src, dst) => Some(src.ptr),
             _ => None,
         };
         Some(Packet { tx, rx, marker })
     }
+}
+
+/// Whether a packet of one descriptor and its Rx descriptor are a completion pair.
+fn is_completion(tx: Desc, rx: Desc) -> bool {
+    tx.length() == 4 && rx.length() == 4 && tx.ptr.checked_add(4) == Some(rx.ptr) && !tx.is_meta()
 }
 
 /// Bytes that a packet puts out: replicated as often as the word says, and one source's worth

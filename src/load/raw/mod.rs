@@ -8,6 +8,7 @@
 mod batch;
 mod browse;
 mod compare;
+mod doubt;
 mod memory;
 mod order;
 mod program;
@@ -24,6 +25,7 @@ use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
 pub use batch::Batching;
 pub use browse::browse_program;
 pub use compare::{InOrder, as_pair, in_order};
+pub use doubt::doubts;
 pub use order::{Order, order};
 pub use program::{infer_arch, to_program, to_program_many};
 

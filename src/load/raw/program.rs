@@ -43,7 +43,10 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
     }
     let profile = opts.profile.or_else(|| images.iter().find_map(|i| i.profile));
     let mut b = Builder {
-        p: Program::new(arch, profile.unwrap_or_else(Profile::default_profile)),
+        p: Program {
+            made_up: true,
+            ..Program::new(arch, profile.unwrap_or_else(Profile::default_profile))
+        },
         opts,
         touched: Touched::default(),
         taken: Ranges::default(),
@@ -314,7 +317,7 @@ impl Builder<'_> {
             let (ring, o) = pair.of(dir);
             let (start, count, slots) = (o.start, o.count, ring.slots());
             let start_at = pair.from + start;
-            if !whole {
+            if legal_size(slots) != slots {
                 let why = format!(
                     "{slots} slots: no queue has a ring of that size; stepped as one of {}",
                     legal_size(slots)
@@ -326,7 +329,7 @@ impl Builder<'_> {
                     format!("two laps: the older begins at slot {start_at} with phase {}", o.phase);
                 self.note(pair, dir, start, Diagnostic::new("R020", why));
             } else if o.wrapped {
-                let why = "two laps in a ring of no legal size: only the newest is stepped";
+                let why = "two laps, and a ring of the pair has no legal size: only the newest is stepped";
                 self.note(pair, dir, start, Diagnostic::new("R020", why));
             } else if start != 0 && self.opts.start.is_none() {
                 let why = format!("the first used slot is {start_at}");

@@ -20,13 +20,8 @@ pub fn title(model: &Model) -> String {
         if sw.size == 0 {
             return format!("{} not known", d.name().to_uppercase());
         }
-        format!(
-            "{} {} slots phase {} {} free",
-            d.name().to_uppercase(),
-            sw.size,
-            sw.desc_ring_id,
-            sw.free()
-        )
+        let free = q.free(d).map_or(String::new(), |n| format!(" {n} free"));
+        format!("{} {} slots phase {}{free}", d.name().to_uppercase(), sw.size, sw.desc_ring_id)
     };
     format!("{}, {}", one(Dir::Tx), one(Dir::Rx))
 }

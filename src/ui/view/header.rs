@@ -150,9 +150,9 @@ pub fn phases(model: &Model, width: u16) -> Row {
         if !narrow || !model.has_module() {
             fact(&mut right, "visible", visible.to_string(), rx.0 != rx.1);
         }
-        let free = (q.sw(Dir::Tx).free(), b.sw(Dir::Tx).free());
-        if !narrow {
-            fact(&mut right, "free", free.0.to_string(), free.0 != free.1);
+        let free = (q.free(Dir::Tx), b.free(Dir::Tx));
+        if let Some(n) = free.0.filter(|_| !narrow) {
+            fact(&mut right, "free", n.to_string(), free.0 != free.1);
         }
     }
     // Where the checks have no place of their own, that something is wrong is said here.

@@ -261,7 +261,10 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     let since = f.since.map(|g| format!(", since {g}")).unwrap_or_default();
     let mut head = Row::text(format!("{bits}{since}  "), t.dim());
     head.push(f.name, t.accent());
-    head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
+    // Where there is no descriptor, a length of 0 does not stand for 65536.
+    if !(desc.is_zero() && f.kind == Kind::Length) {
+        head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
+    }
     if let Some((n, name)) = lesson_of(f.name) {
         let text = format!("  lesson {n}: {name}");
         if head.width() + width(&text) <= room {

@@ -23,7 +23,8 @@ pub fn title(model: &Model, dir: Dir) -> String {
     if sw.size == 0 {
         return format!("{name}  not known");
     }
-    format!("{name}  {} slots  phase {}  {} free", sw.size, sw.desc_ring_id, sw.free())
+    let free = q.free(dir).map_or(String::new(), |n| format!("  {n} free"));
+    format!("{name}  {} slots  phase {}{free}", sw.size, sw.desc_ring_id)
 }
 
 /// The lines of a ring, headings first.

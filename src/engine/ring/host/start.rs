@@ -187,11 +187,13 @@ impl Machine {
         }
     }
 
-    /// The batch that a wait for `count` descriptors is about: the one that they end in, the
-    /// next one where fewer were rung.
+    /// The batch that a wait for `count` descriptors is about: the one that they end in. Where
+    /// fewer were rung: the newest one if only its RX was rung, else the next one.
     fn awaited(&self, i: usize, count: u32) -> u64 {
         let q = &self.queues[i];
-        q.ledger.batch_of_next(count).unwrap_or(q.batches + 1)
+        let rung_by_half = q.ledger.newest() < q.batches;
+        let known = q.ledger.batch_of_next(count);
+        known.unwrap_or(if rung_by_half { q.batches } else { q.batches + 1 })
     }
 
     /// A marker that is seen while bytes of its batch are still on their way. The marker's own
@@ -211,8 +213,8 @@ impl Machine {
         let again = self.tries_again(p);
         self.host.explained = !again;
         self.host.timeouts += 1;
-        self.host.timed_out = Some(self.queues[i].id());
         let batch = self.awaited(i, counts.m2s);
+        self.host.timed_out = Some((self.queues[i].id(), batch));
         self.queues[i].ledger.settle(counts.m2s);
         let q = &self.queues[i];
         // A fault on any queue of an engine stops them all.

@@ -156,7 +156,7 @@ impl Session {
                 }
                 _ => {}
             }
-            if m.timeouts() > timeouts && m.cpu().timed_out == Some(id) {
+            if m.timeouts() > timeouts && m.cpu().timed_out.is_some_and(|t| t.0 == id) {
                 a.gave_up.get_or_insert(*e);
             }
             if polled_for(m, e) == Some(id) {

@@ -274,7 +274,8 @@ impl View<'_> {
         let rung = hw.posted.saturating_sub(sw.acked).min(taken);
         let mut parts = Vec::new();
         if rung > 0 {
-            let given_up = if self.gave_up() { ", a timed-out batch's among them" } else { "" };
+            let given_up =
+                if self.gave_up().is_some() { ", a timed-out batch's among them" } else { "" };
             parts.push(format!("{rung} rung and not acked{given_up}"));
         }
         if taken > rung {
@@ -364,10 +365,12 @@ impl View<'_> {
             ));
             return;
         }
-        if posted == 0 || self.waiter().is_none() {
+        if posted == 0 || !self.is_awaited() {
             return;
         }
-        match self.past.flip {
+        // A flip before the newest doorbell was another batch's.
+        let rung = self.past.bells[0].map_or(0, |b| b.event);
+        match self.past.flip.filter(|f| f.n > rung) {
             Some(f) if self.past.word.is_some_and(|w| w.n > f.n) => {
                 let w = self.past.word.map_or(0, |w| w.n);
                 chain.cause(format!(
@@ -393,19 +396,39 @@ impl View<'_> {
                     self.p.name_addr(self.q.marker)
                 ));
             }
-            _ => {
-                chain.cause(format!("no descriptor of what was posted writes {}", self.word_name()))
-            }
+            _ => chain.cause(self.elsewhere(Dir::Rx, self.q.hw(Dir::Rx).retired)),
         }
+    }
+
+    /// No descriptor below the `end`-th of a ring writes the polled word: what the last one, the
+    /// place of a completion pair, does.
+    pub(super) fn elsewhere(&self, dir: Dir, end: u64) -> String {
+        let word = self.word_name();
+        let Some((k, d)) = end.checked_sub(1).map(|k| (k, self.desc(dir, k))) else {
+            return format!("no descriptor of what is written writes {word}");
+        };
+        format!(
+            "no descriptor writes {word}: the last one, {}, writes {} bytes to {}",
+            self.slots(dir, k, 1),
+            d.length(),
+            device::resolve(self.p, d.ptr).map_or_else(
+                |var| format!("variable {var}, which the program does not have"),
+                |addr| self.p.name_addr(addr)
+            )
+        )
     }
 
     /// The completion pair is not executed, and the word stays.
     pub(super) fn not_executed(&self, chain: &mut Chain) {
-        if let Some((k, _)) = self.marker_rx() {
-            chain.cause(format!(
+        match self.marker_rx() {
+            Some((k, _)) => chain.cause(format!(
                 "the completion pair at {} is not executed",
                 self.slots(Dir::Rx, k, 1)
-            ));
+            )),
+            None if self.written(Dir::Rx) > self.q.hw(Dir::Rx).retired => {
+                chain.also.push(self.elsewhere(Dir::Rx, self.written(Dir::Rx)));
+            }
+            None => {}
         }
         self.stays(chain);
     }

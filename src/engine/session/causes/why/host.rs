@@ -1,6 +1,7 @@
 //! The part of the CPU agent: polls, sleeps, has given up, stages, is done.
 
 use super::{Chain, View};
+use crate::diag::Diagnostic;
 use crate::engine::ring::host::Frame;
 use crate::udma::Dir;
 
@@ -83,23 +84,32 @@ impl View<'_> {
         }
     }
 
-    /// Whether a wait for the queue has timed out.
-    pub(super) fn gave_up(&self) -> bool {
-        let mut cpus = std::iter::once(&self.m.host).chain(self.m.seqs.iter().map(|s| &s.host));
-        cpus.any(|c| c.timed_out == Some(self.id()))
+    /// The newest batch of the queue that a wait has timed out for.
+    pub(super) fn gave_up(&self) -> Option<u64> {
+        let cpus = std::iter::once(&self.m.host).chain(self.m.seqs.iter().map(|s| &s.host));
+        let own = cpus.filter_map(|c| c.timed_out.filter(|t| t.0 == self.id()));
+        own.map(|t| t.1).max()
+    }
+
+    /// Somebody waits for the newest batch of the queue, is about to, or has given it up.
+    pub(super) fn is_awaited(&self) -> bool {
+        let given_up = self.gave_up().is_some_and(|b| b >= self.q.begun);
+        self.waiter().is_some() || self.ahead.gave_up.is_some() || given_up
     }
 
     /// Batches that nobody waits for any more.
     fn given_up(&self, chain: &mut Chain) {
-        if !self.gave_up() {
-            return;
-        }
-        let Some(d) = self.m.findings.iter().rev().find(|d| d.code == "R002") else { return };
+        let Some(batch) = self.gave_up() else { return };
+        let head = format!("batch {batch} timed out");
+        let own = |d: &&Diagnostic| d.code == "R002" && d.message.starts_with(&head);
+        let Some(d) = self.m.findings.iter().rev().find(own) else { return };
         let event = d.place.event.map(|n| format!(", event {n}")).unwrap_or_default();
         chain.cause(format!("{}{event}: nobody waits for it any more", d.message));
         let lost = Dir::BOTH.map(|dir| {
             let (sw, hw) = (self.q.sw(dir), self.q.hw(dir));
-            hw.posted.min(sw.staged).saturating_sub(sw.acked)
+            // What was staged for it and never rung is lost with it.
+            let taken = if batch >= self.q.begun { sw.staged } else { hw.posted.min(sw.staged) };
+            taken.saturating_sub(sw.acked)
         });
         if lost.iter().any(|n| *n > 0) {
             chain.cause(format!(
@@ -117,17 +127,17 @@ impl View<'_> {
             0 => format!("nothing was rung on {id}"),
             1 if done == 1 => format!("the batch of {id} is acked"),
             n if done >= n => format!("all {n} batches of {id} are acked"),
-            n => format!(
-                "{} of {n} batches of {id} are acked, and nobody waits for the others",
-                done
-            ),
+            1 => format!("nobody waits for the one batch of {id}, and it is not acked"),
+            n => {
+                format!("{done} of {n} batches of {id} are acked, nobody waits for the others")
+            }
         };
         if self.ahead.next.is_none() {
             chain.cause(format!("nothing waits: the run is at its end, {acked}"));
         } else if self.ahead.bells[0].is_some() || self.ahead.flip.is_some() {
             chain.cause(format!("nothing is wrong: no batch is on its way yet, {acked}"));
         } else {
-            chain.cause(format!("nothing waits: {acked}, and nothing more comes for it"));
+            chain.cause(format!("nothing waits: {acked}; nothing more comes for the queue"));
         }
     }
 }

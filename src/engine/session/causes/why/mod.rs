@@ -11,6 +11,8 @@ mod engine;
 mod host;
 mod module;
 mod order;
+#[cfg(test)]
+mod tests;
 
 use super::access::Span;
 use crate::diag::Diagnostic;
@@ -109,22 +111,30 @@ impl View<'_> {
 
     /// The descriptors of a ring that are not retired, each with its number since reset.
     fn pending(&self, dir: Dir) -> impl Iterator<Item = (u64, Desc)> + '_ {
-        let (hw, ring) = (self.q.hw(dir), self.q.ring(dir));
+        let hw = self.q.hw(dir);
         let end = self.written(dir).min(hw.retired.saturating_add(MAX_WHY_SLOTS));
-        (hw.retired..end).map(move |k| {
-            let mut bytes = [0; DESC_BYTES];
-            self.m.memory.read(ring.slot_addr(hw.first.slot.wrapping_add(k)), &mut bytes);
-            (k, Desc::from_bytes(&bytes))
-        })
+        (hw.retired..end).map(move |k| (k, self.desc(dir, k)))
     }
 
-    /// The Rx descriptor not yet retired that writes the polled word.
+    /// The `k`-th descriptor of a ring since reset.
+    fn desc(&self, dir: Dir, k: u64) -> Desc {
+        let (hw, ring) = (self.q.hw(dir), self.q.ring(dir));
+        let mut bytes = [0; DESC_BYTES];
+        self.m.memory.read(ring.slot_addr(hw.first.slot.wrapping_add(k)), &mut bytes);
+        Desc::from_bytes(&bytes)
+    }
+
+    /// The Rx descriptor not yet retired that writes the polled word: that of a completion pair,
+    /// of four bytes, before any other that reaches it.
     fn marker_rx(&self) -> Option<(u64, Desc)> {
         let word: Span = (self.word(), 4);
-        self.pending(Dir::Rx).find(|(_, d)| {
+        let reaches = |d: &Desc| {
             let at = device::resolve(self.p, d.ptr);
             !d.is_zero() && at.is_ok_and(|a| super::shared((a, d.length()), word).is_some())
-        })
+        };
+        let own = |d: &Desc| d.length() == word.1 && reaches(d);
+        let pair = self.pending(Dir::Rx).find(|(_, d)| own(d));
+        pair.or_else(|| self.pending(Dir::Rx).find(|(_, d)| reaches(d)))
     }
 
     /// Descriptors by number as slots: `tx[3]`, `tx[3:9]`.

@@ -7,10 +7,7 @@ impl View<'_> {
     /// The engine works: what is before the completion pair, and which barrier orders it.
     pub(super) fn in_work(&self, chain: &mut Chain) {
         let Some((k, rx)) = self.marker_rx() else {
-            chain.cause(format!(
-                "nothing that is written and not retired writes {}",
-                self.word_name()
-            ));
+            chain.cause(self.elsewhere(Dir::Rx, self.written(Dir::Rx)));
             return;
         };
         let hw = self.q.hw(Dir::Rx);
