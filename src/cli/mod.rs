@@ -253,7 +253,7 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         // That there is no such verb or file is worth more than that there is no terminal.
         let missing = |f: &PathBuf| f.as_os_str() != "-" && !f.exists();
         if args.files.iter().any(missing) {
-            browse(&args.files, &args.rings, &args.module)?;
+            browse(&args.files, &args.rings, &args.module, false)?;
         }
         return Err(Report::from(d).into());
     }
