@@ -129,7 +129,7 @@ fn main() {
             verify::verify(&last, &Layout::new(&last))
         });
         let given = [("x".to_owned(), vec![7; n as usize * 64])].into_iter().collect();
-        let (initial, run) = (Initial { given }, exec::Options::default());
+        let (initial, run) = (Initial { given, file: None }, exec::Options::default());
         let module = Arc::new(loaded);
         measure("  execute as loaded", "DMAs", n, || {
             Reference::new(module.clone(), &initial, &run).unwrap()

@@ -186,6 +186,10 @@ pub const MAX_ORDER_ACCESSES: usize = 1 << 22;
 pub const MAX_ORDER_SPANS: usize = 1 << 22;
 /// Looks at an earlier access that it takes before it stops.
 pub const MAX_ORDER_WORK: u64 = 1 << 28;
+/// Events in which the screen looks for races after one move.
+pub const MAX_SCREEN_RACE_EVENTS: u64 = 1 << 16;
+/// Events in which a hold that was just set is looked for trouble.
+pub const MAX_HOLD_LOOK_AHEAD: u64 = 1 << 16;
 /// Accesses of one byte that it holds side by side because nothing orders them.
 pub const MAX_ORDER_SIDE_BY_SIDE: usize = 64;
 /// Events of other orders that the explorer looks at where no other bound is asked for.

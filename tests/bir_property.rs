@@ -90,6 +90,7 @@ fn initial(layout: &Layout, g: &Generated) -> Initial {
         layout.location(name).is_some_and(|l| l.bytes() == bytes.len() as u64)
     };
     Initial {
+        file: None,
         given: g.memory.iter().filter(fits).map(|(n, b)| (n.to_string(), b.clone())).collect(),
     }
 }

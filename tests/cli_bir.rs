@@ -347,3 +347,104 @@ fn a_loop_without_an_end_in_sight_is_refused_by_every_verb() {
     let ran = run(&["run", text(&path), "--stage", "loaded"]);
     assert!(ran.status == 1 && ran.err.contains("error[B070]"), "{}", ran.err);
 }
+
+#[test]
+fn names_that_are_shown_can_be_typed_wherever_a_place_or_a_value_is() {
+    let module = "sample-programs/scalar-offset.bir";
+    for (line, want) in [
+        ("print y", "y = "),
+        ("print mem8[y]", "mem8[y] = "),
+        ("x/4w y", "0x"),
+        ("x y+4", "0x"),
+        ("origin y", "y ("),
+        ("last-write y", "y ("),
+        ("next-read y", "y ("),
+        ("break y", "breakpoint 1: y"),
+        ("break y+4", "breakpoint 1: y+0x4"),
+        ("watch y+4", "watchpoint 1: y + 4 (4 bytes at y+0x4"),
+        ("explain y+4", "is y+0x4 in"),
+        ("explain y", "y"),
+        ("goto end; print r0", "r0 = 5"),
+        ("print \"qPoolDyn0.marker\"", "\"qPoolDyn0.marker\" = "),
+    ] {
+        let lines = line.replace("; ", "\n") + "\n";
+        let r = script(module, &lines);
+        assert!(r.status < 2 && r.out.contains(want), "{line}: {}{}", r.out, r.err);
+    }
+    // A region of rings without a module as well.
+    let r = script("sample-programs/copy-4k.dma", "x/1w buffer\nbreak buffer\nbreak hbm+0x10\n");
+    assert!(r.status == 0 && r.out.contains("breakpoint 2: hbm+0x10"), "{}{}", r.out, r.err);
+    for line in ["print foo", "x foo+4", "break foo+4", "print r1", "set y = 4"] {
+        let r = script(module, &format!("{line}\n"));
+        assert!(r.status == 2 && r.err.contains("s.dbg:1:"), "{line}: {}{}", r.out, r.err);
+    }
+}
+
+#[test]
+fn a_position_before_the_start_is_refused() {
+    for line in ["goto -1", "goto event-1", "goto event - 3"] {
+        let r = script("sample-programs/copy.bir", &format!("{line}\n"));
+        assert!(
+            r.status == 2 && r.err.contains("event 0 is the start"),
+            "{line}: {}{}",
+            r.out,
+            r.err
+        );
+    }
+    let r = script("sample-programs/copy.bir", "expect stop %I-1\n");
+    assert!(r.status == 1 && r.err.contains("nothing has happened yet"), "{}", r.err);
+}
+
+/// A module that waits for more than is ever updated: the verifier says so, and it can be run.
+fn deadlocked(dir: &Path) -> std::path::PathBuf {
+    let text = std::fs::read_to_string("sample-programs/semaphores.bir").unwrap();
+    let path = dir.join("dead.bir");
+    std::fs::write(&path, text.replace("wait(sem 2 >= 1 from I-2)", "wait(sem 2 >= 2 from I-2)"))
+        .unwrap();
+    path
+}
+
+#[test]
+fn a_module_with_an_error_is_run_and_the_status_says_that_it_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let module = deadlocked(dir.path());
+    let r = script(text(&module), "goto end\nwhy\n");
+    assert_eq!(r.status, 1, "{}{}", r.out, r.err);
+    assert!(r.out.contains("it waits for semaphore 2 to be 2"), "{}", r.out);
+    assert!(r.err.contains("error[B069]"), "{}", r.err);
+    // Nothing of it is run before the rings.
+    let r = run(&["run", text(&module), "--no-init", "--stage", "loaded"]);
+    assert!(r.status == 1 && r.out.is_empty() && r.err.contains("error[B069]"), "{}", r.err);
+}
+
+#[test]
+fn slots_that_no_ring_has_are_refused_and_not_made_others() {
+    for (n, want) in [
+        ("0", "from 256 to 16777200"),
+        ("32", "from 256 to 16777200"),
+        ("99999999", "from 256 to 16777200"),
+        ("1000", "992 or 1008"),
+    ] {
+        let r = run(&["lower", "sample-programs/copy.bir", "--ring-slots", n]);
+        assert!(r.status == 2 && r.err.contains(want), "{n}: {}", r.err);
+    }
+    let r = run(&["lower", "sample-programs/copy.bir", "--ring-slots", "256"]);
+    assert_eq!(r.status, 0, "{}", r.err);
+}
+
+#[test]
+fn memory_that_does_not_fit_is_told_of_its_own_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let memory = dir.path().join("m.json");
+    std::fs::write(&memory, "{\"x\": \"00\", \"nobody\": \"00\"}").unwrap();
+    let r = run(&["run", "sample-programs/copy.bir", "--no-init", "--memory-in", text(&memory)]);
+    assert_eq!(r.status, 2, "{}", r.err);
+    assert_eq!(r.err.matches(&format!("--> {}", text(&memory))).count(), 2, "{}", r.err);
+    assert!(!r.err.contains("--> sample-programs/copy.bir"), "{}", r.err);
+}
+
+#[test]
+fn a_verb_that_there_is_not_is_told_before_the_terminal_is_missed() {
+    let r = run(&["lwoer", "sample-programs/copy.bir"]);
+    assert!(r.status == 2 && r.err.contains("did you mean the verb `lower`?"), "{}", r.err);
+}

@@ -45,7 +45,7 @@ fn cases(expect: &str) -> Vec<Case> {
 fn initial(case: &Value) -> Initial {
     let given = case["memory_in"].as_object().unwrap();
     let bytes = |v: &Value| from_hex(v.as_str().unwrap()).unwrap();
-    Initial { given: given.iter().map(|(k, v)| (k.clone(), bytes(v))).collect() }
+    Initial { given: given.iter().map(|(k, v)| (k.clone(), bytes(v))).collect(), file: None }
 }
 
 /// The memory that the file wants after the run: outputs, and inputs that stay as they are.

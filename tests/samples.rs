@@ -6,7 +6,7 @@ mod back_and_forth;
 use dmadbg::engine::program::Program;
 use dmadbg::engine::ring::{EventKind, Ret, machine};
 use dmadbg::load::{self, LoadOptions, asm, container, disasm};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,10 +31,27 @@ const SHOWS: &[(&str, &[&str])] = &[
 ];
 
 fn samples() -> Vec<(String, load::Loaded)> {
+    opened(".dma")
+}
+
+fn modules() -> Vec<(String, load::Loaded)> {
+    opened(".bir")
+}
+
+/// What no sample has: an instruction that waits for what nobody does.
+fn waits_for_ever() -> (String, load::Loaded) {
+    let text = std::fs::read_to_string(folder().join("semaphores.bir")).unwrap();
+    let text = text.replace("wait(sem 2 >= 1 from I-2)", "wait(sem 2 >= 2 from I-2)");
+    let blob = dmadbg::engine::program::Blob::from_vec(text.into_bytes());
+    let loaded = load::load_bytes("waits.bir", blob, &LoadOptions::default()).unwrap();
+    ("waits.bir".to_owned(), loaded)
+}
+
+fn opened(suffix: &str) -> Vec<(String, load::Loaded)> {
     let mut names: Vec<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .filter(|n| n.ends_with(".dma"))
+        .filter(|n| n.ends_with(suffix))
         .collect();
     names.sort();
     let open = |n: &String| {
@@ -127,23 +144,76 @@ fn queues_of_several_engines_work_at_once() {
     assert_ne!(a, [0; 64]);
 }
 
+/// The page on JSON, as it says of events: the keys that every line may have, and those of each kind.
+fn documented_keys(page: &str) -> (BTreeSet<String>, BTreeMap<String, BTreeSet<String>>) {
+    let section = page.split("\n## Events\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let words = |text: &str| -> BTreeSet<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let (head, rest) = section.split_once("| `kind` | keys |").unwrap();
+    let mut kinds = BTreeMap::new();
+    for row in rest.lines().filter(|l| l.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let [names, keys] = cells.as_slice() else { panic!("{row}") };
+        words(names).into_iter().for_each(|n| drop(kinds.insert(n, words(keys))));
+    }
+    (words(head), kinds)
+}
+
 #[test]
-fn every_key_of_an_event_is_documented() {
-    let docs = include_str!("../docs/json.md");
-    fn keys(v: &serde_json::Value, docs: &str) {
+fn the_page_on_json_lists_every_key_of_every_kind_of_event() {
+    let (common, kinds) = documented_keys(include_str!("../docs/json.md"));
+    fn check(v: &serde_json::Value, may: &dyn Fn(&str) -> bool) {
         for (key, value) in v.as_object().unwrap() {
-            assert!(docs.contains(&format!("`{key}`")), "`{key}` of {v}");
+            assert!(may(key), "`{key}` of {v}");
             if value.is_object() {
-                keys(value, docs);
+                check(value, may);
             }
         }
     }
-    for (_, loaded) in samples() {
-        machine::run(&loaded.program.unwrap(), |_, e| {
-            let v = dmadbg::engine::ring::json::event_json(e);
-            assert!(docs.contains(&format!("`{}`", e.kind.name())), "{v}");
-            keys(&v, docs);
+    let mut agents = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let all = samples().into_iter().chain(modules()).chain([waits_for_ever()]);
+    for (name, p) in all.map(|(name, loaded)| (name, loaded.program.unwrap())) {
+        machine::run(&p, |_, e| {
+            let v = dmadbg::engine::ring::json::event_json(&p, e);
+            let of_kind = kinds.get(e.kind.name()).unwrap_or_else(|| panic!("{name}: {v}"));
+            check(&v, &|key| common.contains(key) || of_kind.contains(key));
+            for (key, value) in v.as_object().unwrap() {
+                // Numbers that stand for "none" are not for others to know.
+                assert_ne!(value.as_u64(), Some(u64::from(u32::MAX)), "{name}: {key} of {v}");
+            }
+            assert!(common.contains(v["agent"].as_str().unwrap()), "{v}");
+            agents.insert(v["agent"].as_str().unwrap().to_owned());
+            seen.insert(e.kind.name());
             true
         });
     }
+    assert_eq!(agents.len(), 3, "{agents:?}");
+    for kind in ["inst", "inst_done", "blocked", "patch", "sem_wait", "sem_update"] {
+        assert!(seen.contains(kind), "no sample has {kind}: {seen:?}");
+    }
+}
+
+#[test]
+fn an_event_of_an_instruction_says_its_name_and_its_line() {
+    let (_, loaded) = modules().into_iter().find(|m| m.0 == "copy.bir").unwrap();
+    let text = std::fs::read_to_string(folder().join("copy.bir")).unwrap();
+    let p = loaded.program.unwrap();
+    let (mut of_file, mut added) = (0, 0);
+    machine::run(&p, |_, e| {
+        let v = dmadbg::engine::ring::json::event_json(&p, e);
+        let Some(inst) = v.get("inst") else { return true };
+        let name = v["inst_name"].as_str().unwrap();
+        if inst.is_null() {
+            assert!(name.starts_with("terminator_") && v.get("line").is_none(), "{v}");
+            added += 1;
+        } else {
+            let line = text.lines().nth(v["line"].as_u64().unwrap() as usize - 1).unwrap();
+            assert!(line.contains(&format!("%{name} = ")), "{v}: {line}");
+            of_file += 1;
+        }
+        true
+    });
+    assert!(of_file > 0 && added > 0, "{of_file} {added}");
 }

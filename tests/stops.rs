@@ -147,7 +147,7 @@ fn a_block_on_one_line_is_shown_and_taken_away() {
 #[test]
 fn what_is_wrong_in_a_block_is_told_at_its_line() {
     // All of it before anything runs.
-    let r = script("copy-4k.dma", "break marker\ncommands\n  print mar\n  stpe\nend\n");
+    let r = script("copy-4k.dma", "break marker\ncommands\n  print makrer\n  stpe\nend\n");
     assert_eq!((r.status, r.out.as_str()), (2, ""));
     assert!(r.err.contains("s.dbg:3:9") && r.err.contains("s.dbg:4:3"), "{}", r.err);
     // And what goes wrong when the stop is hit.
@@ -246,4 +246,33 @@ fn an_instruction_is_expected_where_the_session_stands() {
     );
     assert_eq!(r.status, 1);
     assert!(r.err.contains("s.dbg:6:1") && r.err.contains("event 30 is not there"), "{}", r.err);
+}
+
+#[test]
+fn the_races_told_at_a_position_are_those_of_a_run_up_to_it() {
+    let text = include_str!("../sample-programs/race.dma");
+    let program = Arc::new(dmadbg::load::asm::assemble(text).unwrap().program);
+    let mut s = Session::new(program);
+    use dmadbg::engine::command::{Command as Verb, Goto};
+    use dmadbg::engine::expr::Expr;
+    let go = |s: &mut Session, n: u64| {
+        s.execute(&Verb::Goto(Goto::Event(Expr::Num(n)))).unwrap();
+    };
+    go(&mut s, u64::MAX >> 1);
+    let end = s.position();
+    let mut most = 0;
+    for n in [end, end / 2, end - 1, 3, 0, end] {
+        go(&mut s, n);
+        let all = s.races_left().diagnostics(s.program());
+        assert_eq!(s.races_here(u64::MAX), all, "event {n}");
+        most = most.max(all.len());
+    }
+    assert!(most > 0);
+    // What is left undone is said.
+    let mut s = Session::new(s.program().clone());
+    go(&mut s, end);
+    let few = s.races_here(2);
+    assert!(few.last().is_some_and(|d| d.message.contains("up to event 2 only")), "{few:?}");
+    let all = s.races_left().diagnostics(s.program());
+    assert_eq!(s.races_here(u64::MAX), all);
 }

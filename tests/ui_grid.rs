@@ -179,8 +179,10 @@ fn what_the_grid_shows_is_what_the_run_writes() {
             g.module.arch.map_or(dmadbg::udma::Generation::V3, |a| a.generation().unwrap()),
         );
         let place = |_| dmadbg::diag::Place::default();
-        let initial =
-            Initial { given: g.memory.into_iter().map(|(n, b)| (n.to_string(), b)).collect() };
+        let initial = Initial {
+            given: g.memory.into_iter().map(|(n, b)| (n.to_string(), b)).collect(),
+            file: None,
+        };
         let Ok(p) = module_run::program(&lowered, &place, &initial, &options) else { continue };
         compared += holds(p, &format!("seed {seed}"));
     }

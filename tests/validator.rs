@@ -85,7 +85,7 @@ fn initial(x: u64, y: u64) -> Initial {
         ("y".to_owned(), vec![BEFORE; y as usize]),
         ("i".to_owned(), INDICES.iter().flat_map(|i| i.to_le_bytes()).collect()),
     ]);
-    Initial { given }
+    Initial { given, file: None }
 }
 
 struct Case {
@@ -250,7 +250,7 @@ fn a_fault_in_a_generated_module_is_blamed_on_an_instruction_that_it_changed() {
             }
             seen += 1;
             let given = g.memory.iter().map(|(n, b)| (n.to_string(), b.clone())).collect();
-            let initial = Initial { given };
+            let initial = Initial { given, file: None };
             let reference = Reference::new(Arc::new(g.module), &initial, &run).unwrap();
             for s in &bad.snapshots {
                 match reference.judge(&s.module, &run) {
@@ -304,7 +304,8 @@ queue q2 blocks=[]
 "
     );
     let m = Arc::new(read_text("m", &text).unwrap_or_else(|d| panic!("{d:#?}")).module);
-    let initial = Initial { given: BTreeMap::from([("x".to_owned(), (0..64).collect())]) };
+    let initial =
+        Initial { given: BTreeMap::from([("x".to_owned(), (0..64).collect())]), file: None };
     let run = exec::Options::default();
     let reference = Reference::new(m.clone(), &initial, &run).unwrap();
     let lowered = lower::lower(&m, &lower::Options::default(), Stage::LowerDma);
@@ -418,7 +419,7 @@ queue q1 {
     let m = Arc::new(read_text("m", text).unwrap_or_else(|d| panic!("{d:#?}")).module);
     let bytes = |from: u8| (from..from + 64).collect();
     let given = BTreeMap::from([("x".to_owned(), bytes(0)), ("y".to_owned(), bytes(100))]);
-    let initial = Initial { given };
+    let initial = Initial { given, file: None };
     let run = exec::Options::default();
     let reference = Reference::new(m.clone(), &initial, &run).unwrap();
     let lowered = lower::lower(&m, &lower::Options::default(), Stage::LowerDma);

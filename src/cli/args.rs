@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::diag::policy::{self, Policy, Verdict};
 use crate::engine::command::{ExportForm, picture_size};
 use crate::engine::lower::OPTIONS;
-use crate::engine::module_run::DEFAULT_RING_SLOTS;
+use crate::engine::module_run::{DEFAULT_RING_SLOTS, check_ring_slots};
 use crate::engine::order::Readings;
 use crate::learn::bundled::Sample;
 use crate::limits::MAX_PICTURE_SIDE;
@@ -226,7 +226,7 @@ pub struct ModuleOpts {
     #[command(flatten)]
     pub params: Params,
     /// Slots of each ring.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_RING_SLOTS)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_RING_SLOTS, value_parser = ring_slots)]
     pub ring_slots: u64,
     /// What memory holds at the start: a JSON object of location names and hex [default: a
     /// pattern in every input].
@@ -344,6 +344,11 @@ pub enum When {
 }
 
 /// Reads `A:B`, a window of slots: from A up to, not including, B.
+/// Slots of the rings of a module.
+fn ring_slots(text: &str) -> Result<u64, String> {
+    check_ring_slots(super::numbers::parse(text)?)
+}
+
 fn window(text: &str) -> Result<(u64, u64), String> {
     crate::load::parse_window(text).map_err(|d| d.message)
 }

@@ -31,7 +31,9 @@ impl ModuleOpts {
         if let Some(path) = &self.memory_in {
             let file = source::open(path)?;
             let memory = read_memory(file.blob.bytes());
-            out.memory = Some(memory.map_err(|d| d.in_file(&file.name))?);
+            let mut memory = memory.map_err(|d| d.in_file(&file.name))?;
+            memory.file = Some(file.name.as_str().into());
+            out.memory = Some(memory);
         }
         Ok(out)
     }

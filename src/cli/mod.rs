@@ -202,9 +202,10 @@ pub fn browse(
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
     let program = loaded.program.clone().unwrap_or_else(browse);
+    let inferred = !loaded.images.is_empty();
     let source = loaded.source.or_else(|| disassembled(&program));
-    let mut title =
-        Title { file: loaded.name, notes: loaded.report.items, policy: loaded.policy, source };
+    let (notes, policy) = (loaded.report.items, loaded.policy);
+    let mut title = Title { file: loaded.name, notes, policy, source, inferred };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
@@ -258,7 +259,14 @@ fn disassembled(p: &Program) -> Option<SourceText> {
 
 /// Opens the screen on a program.
 fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
-    ui::check_terminal().map_err(Report::from)?;
+    if let Err(d) = ui::check_terminal() {
+        // That there is no such verb or file is worth more than that there is no terminal.
+        let missing = |f: &PathBuf| f.as_os_str() != "-" && !f.exists();
+        if args.files.iter().any(missing) {
+            browse(&args.files, &args.rings, &args.module, false)?;
+        }
+        return Err(Report::from(d).into());
+    }
     let config = config::load(args.no_init)?;
     args.commands.inline().for_each(|(name, text)| out.know(name, text));
     let scripts = Scripts::read(args.no_init, &args.commands);

@@ -122,8 +122,8 @@ fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let blob = Blob::from_vec(sample.text.as_bytes().to_vec());
     let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
     let policy = scripts.policy.over(&loaded.policy);
-    let source = loaded.source;
-    let mut title = Title { file: loaded.name, notes: loaded.report.items, policy, source };
+    let (source, notes) = (loaded.source, loaded.report.items);
+    let mut title = Title { file: loaded.name, notes, policy, source, inferred: false };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }

@@ -79,7 +79,7 @@ impl Judge {
                 (name.clone(), bytes)
             })
         };
-        Initial { given: given.given.iter().filter_map(fits).collect() }
+        Initial { given: given.given.iter().filter_map(fits).collect(), ..Initial::default() }
     }
 
     /// What is wrong with a sound module before it is lowered: it does not run to its end.
@@ -322,7 +322,7 @@ mod tests {
                 let given = g.memory.iter().map(|(n, b)| (n.to_string(), b.clone())).collect();
                 let judge = Judge {
                     lower: lower.clone(),
-                    memory: Some(Initial { given }),
+                    memory: Some(Initial { given, file: None }),
                     ring_slots: module_run::DEFAULT_RING_SLOTS,
                     arch: Generation::V3,
                     profile: Profile::default_profile(),

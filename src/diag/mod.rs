@@ -11,6 +11,7 @@ pub mod render;
 
 use crate::limits::{MAX_DIAGNOSTICS, MAX_SAME_CODE};
 use crate::udma::Dir;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -189,6 +190,32 @@ impl Diagnostic {
         }
         self
     }
+}
+
+/// A message without the numbers of events that it has in brackets, ` (event 34)`: what is left is
+/// the same for the same finding of another run.
+pub fn without_events(message: &str) -> Cow<'_, str> {
+    const OPEN: &str = " (event ";
+    if !message.contains(OPEN) {
+        return Cow::Borrowed(message);
+    }
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(OPEN) {
+        let (before, from) = rest.split_at(at);
+        let inside = from.get(OPEN.len()..).unwrap_or_default();
+        let digits = inside.bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(before);
+        match inside.get(digits..).and_then(|after| after.strip_prefix(')')) {
+            Some(after) if digits > 0 => rest = after,
+            _ => {
+                out.push_str(OPEN);
+                rest = inside;
+            }
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// A list of findings that keeps within its bound and counts what it drops.

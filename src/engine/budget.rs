@@ -523,8 +523,12 @@ mod tests {
             let given = g.memory.iter().map(|(n, b)| (n.to_string(), b.clone())).collect();
             let mut options = module_run::Options::new(Generation::V3);
             options.ring_slots = 1 << 20;
-            let p =
-                module_run::program(&lowered, &|_| Place::default(), &Initial { given }, &options);
+            let p = module_run::program(
+                &lowered,
+                &|_| Place::default(),
+                &Initial { given, file: None },
+                &options,
+            );
             let p = p.unwrap();
             let budget = Budget::of_run(p.module.as_ref().unwrap());
             assert!(budget.complete && budget.refused.is_empty());

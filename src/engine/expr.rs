@@ -1,6 +1,7 @@
 //! Expressions as data: unsigned 64-bit values that wrap, C operators and precedence
 //! (`docs/commands.md`, "Expressions"). `script` parses them, `session` evaluates them.
 
+use super::command::{is_plain_name, quote};
 use super::program::QueueId;
 use crate::udma::Dir;
 use std::fmt;
@@ -130,6 +131,9 @@ pub enum Expr {
     Num(u64),
     /// `$name`: a variable of the session.
     Var(String),
+    /// The name of something that the program has: a location or a region of memory, which is its
+    /// first address, or a register of a module, which is what it holds.
+    Place(String),
     /// A plain name: `event`, `time`, `marker`, `batch`, `phase`, `faults`, `end`, ..
     Name(String),
     /// `tx[3]`, `q0.rx[i].len_ctrl.dmb`: a slot and the path of names after it.
@@ -233,6 +237,22 @@ impl fmt::Display for Expr {
 }
 
 impl Expr {
+    /// Calls `f` for every name of something that the program has.
+    pub fn each_place(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Expr::Place(_) => f(self),
+            Expr::Slot { index: e, .. }
+            | Expr::Mem { addr: e, .. }
+            | Expr::Reg { offset: e, .. }
+            | Expr::Unary(_, e) => e.each_place(f),
+            Expr::Binary(_, a, b) => {
+                a.each_place(f);
+                b.each_place(f);
+            }
+            Expr::Num(_) | Expr::Var(_) | Expr::Name(_) | Expr::Here(_) | Expr::Queue { .. } => {}
+        }
+    }
+
     /// Writes it with the brackets that `outer`, the precedence around it, asks for.
     fn write(&self, f: &mut fmt::Formatter<'_>, outer: u8) -> fmt::Result {
         let path = |f: &mut fmt::Formatter<'_>, names: &[String]| {
@@ -243,6 +263,8 @@ impl Expr {
             Expr::Num(n) => write!(f, "{n:#x}"),
             Expr::Var(name) => write!(f, "${name}"),
             Expr::Name(name) => f.write_str(name),
+            Expr::Place(name) if is_bare_place(name) => f.write_str(name),
+            Expr::Place(name) => f.write_str(&quote(name)),
             Expr::Slot { queue, dir, index, path: names } => {
                 write!(f, "{queue}{}{dir}[{index}]", dot(queue))?;
                 path(f, names)
@@ -274,6 +296,13 @@ impl Expr {
             }
         }
     }
+}
+
+/// Whether the name of a place stands for itself in an expression, where `-` and `.` are other
+/// things than parts of a name.
+pub fn is_bare_place(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.chars().all(inner) && is_plain_name(name)
 }
 
 fn dot(queue: &QueueRef) -> &'static str {

@@ -48,6 +48,25 @@ const SCRATCH_BASE: u64 = 0x200_0000_0000;
 const SCRATCH_BYTES: u64 = 1 << 30;
 /// Slots of a ring (PARAM `ring_slots`): a block that needs more takes several batches.
 pub const DEFAULT_RING_SLOTS: u64 = 1024;
+/// What the number of slots of a ring is a multiple of: rings end where a cache line of the engine's
+/// prefetch does (MODEL).
+const RING_SLOTS_STEP: u64 = 16;
+
+/// The rings of a module can have this many slots.
+///
+/// # Errors
+/// In words what they can have.
+pub fn check_ring_slots(n: u64) -> Result<u64, String> {
+    if !(MIN_RING_SLOTS..=MAX_RING_DESCS).contains(&n) {
+        return Err(format!("a ring has from {MIN_RING_SLOTS} to {MAX_RING_DESCS} slots"));
+    }
+    let below = n - n % RING_SLOTS_STEP;
+    if below == n {
+        return Ok(n);
+    }
+    let next = below + RING_SLOTS_STEP;
+    Err(format!("a ring has a multiple of {RING_SLOTS_STEP} slots: {below} or {next}"))
+}
 
 /// Where a queue of the module lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +98,8 @@ pub struct ModuleRun {
 /// An instruction of the loaded module, for telling of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstInfo {
+    /// Its name; empty where it has none.
+    pub name: Name,
     /// Name and opcode.
     pub text: String,
     /// Where it is in its file.
@@ -477,6 +498,8 @@ fn store(walk: &Walk, bytes: Vec<u8>, parts: &mut Vec<Part>) {
 /// What memory holds before the first instruction.
 #[derive(Debug, Clone, Default)]
 pub struct Initial {
+    /// The file that says so, if one does.
+    pub file: Option<Arc<str>>,
     /// Bytes by location, row-major, as many as the location has.
     pub given: BTreeMap<String, Vec<u8>>,
 }

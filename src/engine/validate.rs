@@ -119,7 +119,11 @@ pub fn initial_memory(layout: &Layout, initial: &Initial) -> Result<Memory, Vec<
     let mut wrong = Vec::new();
     for (name, bytes) in &initial.given {
         if let Err(e) = memory.load(layout, name, bytes) {
-            wrong.push(Diagnostic::new("S012", format!("`{name}`: {e}")));
+            let d = Diagnostic::new("S012", format!("`{name}`: {e}"));
+            wrong.push(match &initial.file {
+                Some(file) => d.in_file(file),
+                None => d,
+            });
         }
     }
     if wrong.is_empty() { Ok(memory) } else { Err(wrong) }

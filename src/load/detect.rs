@@ -183,7 +183,12 @@ fn by_first_word(text: &str, extension: &str) -> Option<Detected> {
 
 fn unknown_text(text: &str) -> Diagnostic {
     const SHOWN: usize = 24;
-    let line = text.lines().position(|l| !hex::is_comment(l)).unwrap_or(0);
+    let known = "known: assembly (`dma 1`), BIR (`bir`), BIR JSON (an object, `{`), hex text; \
+        docs/formats.md lists them";
+    let Some(line) = text.lines().position(|l| !hex::is_comment(l) && !l.trim().is_empty()) else {
+        let text = "text without a word in it is none of the known forms";
+        return Diagnostic::new("D003", text).at(Place::text(1, 1, 1)).help(known);
+    };
     let content = text.lines().nth(line).unwrap_or_default();
     let word: String =
         content.split_whitespace().next().unwrap_or_default().chars().take(SHOWN).collect();
@@ -191,7 +196,7 @@ fn unknown_text(text: &str) -> Diagnostic {
     let width = word.chars().count();
     Diagnostic::new("D003", format!("text that begins with `{word}` is none of the known forms"))
         .at(Place::text(line as u64 + 1, lead as u64 + 1, width as u64))
-        .help("known: assembly (`dma 1`), BIR (`bir`), hex text; docs/formats.md lists them")
+        .help(known)
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ pub fn read_memory(bytes: &[u8]) -> Result<Initial, Diagnostic> {
             .ok_or_else(|| wrong(format!("what stands for `{name}` is no row of hex bytes")))?;
         given.insert(name, bytes);
     }
-    Ok(Initial { given })
+    Ok(Initial { given, file: None })
 }
 
 /// What memory holds where nothing is given (MODEL): inputs and constants a pattern that differs
@@ -218,7 +218,7 @@ pub fn default_memory(module: &Module, layout: &Layout) -> Initial {
             }
         }
     });
-    Initial { given }
+    Initial { given, file: None }
 }
 
 /// How many rows the outermost step of a pattern finds in its location.

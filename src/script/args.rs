@@ -9,7 +9,7 @@ use crate::diag::Diagnostic;
 use crate::engine::command::{
     Bytes, CommandSpec, InjectAt, Loc, Pass, Subject, Watched, is_plain_name, is_word, nearest,
 };
-use crate::engine::expr::{Expr, QueueRef, SLOT_PROPERTIES};
+use crate::engine::expr::{Expr, QueueRef, SLOT_PROPERTIES, is_bare_place};
 use crate::limits::MAX_SAME_CODE;
 use crate::udma::Dir;
 use nom::Parser;
@@ -450,7 +450,10 @@ pub(super) fn loc(input: &str) -> Res<'_, Loc> {
         return number(input).map(|(rest, n)| (rest, Loc::Addr(n)));
     }
     if input.starts_with('"') {
-        return quoted(input).map(|(rest, name)| (rest, Loc::Name(name)));
+        return quoted(input).and_then(|(rest, name)| match rest.strip_prefix('+') {
+            Some(at) => number(at).map(|(rest, at)| (rest, Loc::Within(name, at))),
+            None => Ok((rest, Loc::Name(name))),
+        });
     }
     if let Some(after) = input.strip_prefix('%') {
         return inst(after);
@@ -477,6 +480,11 @@ pub(super) fn loc(input: &str) -> Res<'_, Loc> {
         return Ok((rest, Loc::Name(word.to_owned())));
     }
     let Ok((rest, word)) = name(input) else { return stop(unknown().help(PLACES)) };
+    if is_bare_place(word)
+        && let Some(at) = rest.strip_prefix('+')
+    {
+        return number(at).map(|(rest, at)| (rest, Loc::Within(word.to_owned(), at)));
+    }
     if let Some(place) = PLACE_WORDS.into_iter().find(|p| p.to_string() == word) {
         return Ok(of_queue(rest, place));
     }

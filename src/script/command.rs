@@ -354,9 +354,11 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
         .collect();
     let code_like = word.len() == 4 && word.bytes().skip(1).all(|b| b.is_ascii_digit());
     let no_slot = a.wrong(format!("{} is no code, fault or place", shown(skip(a.rest))));
-    // A name could stand for a block: nothing that has bits.
+    // A name may stand for what a module has; one that is nearly a register's or a fault's is
+    // taken for a misspelling of it.
+    let quoted = word.starts_with('"');
     let loc = match a.loc() {
-        Ok(Loc::Name(_)) => Err(no_slot),
+        Ok(Loc::Name(_)) if !quoted && (code_like || !near.is_empty()) => Err(no_slot),
         other => other,
     };
     loc.map(|loc| Command::Explain(Explain::Loc(loc))).map_err(|fault| match near.as_slice() {

@@ -8,6 +8,7 @@ use super::expr::{here_names, plain_names, queue, queue_names, slot_names};
 use super::lex::{is_name, skip, without_comment};
 use crate::diag::codes::CODES;
 use crate::engine::command::{Arg, COMMANDS, CommandSpec, Pass, find, inst_text, name_text};
+use crate::engine::expr::is_bare_place;
 use crate::engine::program::QueueId;
 use crate::udma::{Dir, cause::CAUSES, reg::register_names};
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ pub struct Names {
     pub queues: Vec<QueueId>,
     /// Blocks, queues and locations of a module.
     pub named: Vec<String>,
+    /// What is a value by its name: locations, regions, registers of a module.
+    pub places: Vec<String>,
     /// Instructions of a module, of all stages.
     pub insts: Vec<String>,
 }
@@ -277,6 +280,7 @@ fn expression(text: &str, end: usize, names: &Names) -> Completion {
         let vars = names.vars.iter().map(|v| format!("${v}"));
         out.add(plain_names().into_iter().chain(vars), part);
         out.add(names.queues.iter().map(|q| format!("{q}.")), part);
+        out.add(names.places.iter().filter(|n| is_bare_place(n)).cloned(), part);
     } else {
         let head = head.strip_suffix('.').unwrap_or(head);
         out.add(after(head, names), part);
@@ -344,6 +348,7 @@ mod tests {
 
     fn names() -> Names {
         Names {
+            places: vec!["y".into(), "SB".into(), "a.b".into()],
             marks: vec!["start".into()],
             vars: vec!["base".into()],
             queues: vec![QueueId { engine: 5, queue: 0 }],

@@ -4,13 +4,14 @@
 //! Two bounds keep the stack: how deeply brackets and unary operators nest, and how high the
 //! tree becomes, which a chain `1 + 1 + ..` makes grow without nesting. Both are
 //! [`MAX_EXPR_DEPTH`]. Names that can never have a value are refused here, with the nearest
-//! ones that have; whether a queue or slot exists is the session's to say.
+//! ones that have; whether a queue, a slot or what a name is of exists is the session's to say.
 
-use super::lex::{Fault, Res, fault_of, is_name, name, number, shown, skip, stop};
+use super::lex::{Fault, Res, fault_of, is_name, name, number, quoted, shown, skip, stop};
 use crate::diag::Diagnostic;
+use crate::engine::command::nearest;
 use crate::engine::expr::{
     BinOp, Expr, INDEX, PROPERTIES, QUEUE_PROPERTIES, QueueRef, RING_PROPERTIES, SLOT_PROPERTIES,
-    UnOp,
+    UnOp, is_bare_place,
 };
 use crate::engine::program::QueueId;
 use crate::limits::MAX_EXPR_DEPTH;
@@ -145,6 +146,7 @@ fn primary(input: &str, depth: Depth) -> Res<'_, Tree> {
             number(input).map(|(rest, n)| (rest, Tree::leaf(Expr::Num(n))))
         }
         Some('$') => variable(input).map(|(rest, v)| (rest, Tree::leaf(Expr::Var(v)))),
+        Some('"') => quoted(input).map(|(rest, n)| (rest, Tree::leaf(Expr::Place(n)))),
         Some('(') => enclosed(input, depth.bracket(input)?, ('(', ')')),
         Some(c) if is_name(c) => named(input, depth),
         Some(_) => {
@@ -234,6 +236,13 @@ fn named(input: &str, depth: Depth) -> Res<'_, Tree> {
         () if has(RING_PROPERTIES) || has(QUEUE_PROPERTIES) => {
             Ok((rest, Tree::leaf(Expr::Queue { queue, path: vec![word.to_owned()] })))
         }
+        // What is nearly a word of a slot is no name of the program.
+        () if depth.here && word.len() > 3 && !nearest(word, here_names()).is_empty() => {
+            let text = format!("{} stands for nothing", shown(input));
+            stop(Fault::new("S005", input, text).near(word, here_names()))
+        }
+        // Whether the program has it is the session's to say.
+        () if is_bare_place(word) => Ok((rest, Tree::leaf(Expr::Place(word.to_owned())))),
         () => {
             let fault = Fault::new("S005", input, format!("{} stands for nothing", shown(input)));
             stop(match word.strip_prefix(['e', 'q']) {

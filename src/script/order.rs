@@ -16,7 +16,7 @@ use crate::udma::Dir;
 
 /// How an event is written, as advice.
 const EVENTS: &str = "an event is written `[QUEUE] tx N fetch|read`, `[QUEUE] rx N fetch|visible`, \
-    or `host store|doorbell|poll N`";
+    or `host store|doorbell|poll N`, `seq ENGINE store|doorbell|poll N`";
 
 /// The command of a line.
 pub(super) fn order(a: &mut Args<'_>) -> Result<Command, Fault> {

@@ -86,6 +86,8 @@ pub(super) fn expr() -> impl Strategy<Value = Expr> {
         num().prop_map(Expr::Num),
         ident().prop_map(Expr::Var),
         select(PROPERTIES.to_vec()).prop_map(|p| Expr::Name(p.0.to_owned())),
+        any::<String>().prop_map(Expr::Place),
+        "[a-z][a-z0-9_]{0,3}".prop_map(Expr::Place),
         queue_path(true).prop_map(|path| Expr::Queue { queue: QueueRef::Selected, path }),
         (named_queue(), queue_path(false)).prop_map(|(queue, path)| Expr::Queue { queue, path }),
         named_queue().prop_map(|queue| Expr::Queue { queue, path: Vec::new() }),
@@ -131,6 +133,8 @@ pub(super) fn loc() -> impl Strategy<Value = Loc> {
         any::<String>().prop_map(Loc::Inst),
         "[a-zA-Z_][a-zA-Z0-9_.-]{0,8}".prop_map(Loc::Name),
         any::<String>().prop_map(Loc::Name),
+        ("[a-zA-Z_][a-zA-Z0-9_]{0,8}", num()).prop_map(|(name, at)| Loc::Within(name, at)),
+        (any::<String>(), num()).prop_map(|(name, at)| Loc::Within(name, at)),
     ]
 }
 

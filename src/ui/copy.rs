@@ -118,7 +118,7 @@ impl Model {
                 let text = describe_event(self.session.program(), &e);
                 format!("event {n}, {} us, {}: {text}", e.t_us(), e.agent)
             }
-            CopyForm::Json => event_json(&e).to_string(),
+            CopyForm::Json => event_json(self.session.program(), &e).to_string(),
             CopyForm::Script => format!("goto {n}"),
             CopyForm::Hex => return None,
         })

@@ -27,11 +27,12 @@ use crate::engine::budget::Budget;
 use crate::engine::command::{BlockLine, Command};
 use crate::engine::diff::Change;
 use crate::engine::edit::Edit;
+use crate::engine::order::Readings;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
 use crate::learn::{Play, is_lesson_command};
-use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY};
+use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY, MAX_SCREEN_RACE_EVENTS};
 use crate::load::SourceText;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
@@ -58,6 +59,8 @@ pub struct Title {
     pub policy: Policy,
     /// The assembly of the program, where it has one.
     pub source: Option<SourceText>,
+    /// What the host does is not in the file but was made up for it: races are hints then.
+    pub inferred: bool,
 }
 
 /// Where the user looks.
@@ -121,6 +124,9 @@ pub enum MarkerNews {
     Never,
 }
 
+/// Of which races are known: program, event, and what was asked for.
+type RacesAt = (Weak<Program>, u64, (Option<Readings>, usize));
+
 /// Worked out after each message, so that drawing only reads.
 #[derive(Debug, Clone)]
 pub struct Derived {
@@ -157,6 +163,10 @@ pub struct Derived {
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
     judged_at: Option<(Weak<Program>, u64)>,
+    /// The races up to here.
+    pub races: Vec<Diagnostic>,
+    /// For what they were worked out.
+    races_at: Option<RacesAt>,
 }
 
 /// The model.
@@ -288,6 +298,8 @@ impl Model {
             flipping: None,
             judged: Vec::new(),
             judged_at: None,
+            races: Vec::new(),
+            races_at: None,
         };
         let mut model = Model {
             event_cursor: session.position(),
@@ -429,14 +441,15 @@ impl Model {
     }
 
     /// Findings: why the files cannot be read, if so; what lints say against the rings as they lie
-    /// now; those of the run, newest first; what lints remark; those of reading the file.
+    /// now; those of the run and its races, newest first; what lints remark, and races of other
+    /// readings; those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        let judged = |note| {
-            let all = self.derived.judged.iter();
-            all.filter(move |d| (d.severity == Severity::Note) == note)
-        };
+        let is = |note| move |d: &&Diagnostic| (d.severity == Severity::Note) == note;
+        let judged = |note| self.derived.judged.iter().filter(is(note));
+        let races = |note| self.derived.races.iter().rev().filter(is(note));
         let run = self.session.machine().findings.iter().rev();
-        let all = judged(false).chain(run).chain(judged(true)).chain(self.title.notes.iter().rev());
+        let remarks = judged(true).chain(races(true)).chain(self.title.notes.iter().rev());
+        let all = judged(false).chain(run).chain(races(false)).chain(remarks);
         let all = all.filter(|d| !self.title.policy.allows(d.code));
         self.files.findings().chain(all)
     }
@@ -697,6 +710,17 @@ impl Model {
         if !known.is_some_and(|(of, at)| *at == n && of.as_ptr() == Arc::as_ptr(p)) {
             self.derived.judged = check::live(p, self.session.machine()).items;
             self.derived.judged_at = Some((Arc::downgrade(p), n));
+        }
+        let asked = self.session.races_asked();
+        let known = self.derived.races_at.as_ref();
+        if !known
+            .is_some_and(|(of, at, by)| *at == n && of.as_ptr() == Arc::as_ptr(p) && *by == asked)
+        {
+            self.derived.races = self.session.races_here(MAX_SCREEN_RACE_EVENTS);
+            if self.title.inferred {
+                self.derived.races.iter_mut().for_each(|d| d.severity = Severity::Note);
+            }
+            self.derived.races_at = Some((Arc::downgrade(p), n, asked));
         }
     }
 

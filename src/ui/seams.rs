@@ -31,6 +31,7 @@ pub fn complete(session: &Session, line: &str) -> (usize, Vec<String>, bool) {
     let names = script::Names {
         named,
         insts,
+        places: session.place_names(),
         marks: session.marks().keys().cloned().collect(),
         vars: session.vars().keys().cloned().collect(),
         queues: session.program().queues.iter().map(|q| q.id).collect(),

@@ -243,6 +243,12 @@ impl Model {
             self.source.item = item;
             self.source.part = None;
             self.source.seek = true;
+            // An event of no queue leaves the rings to those that hold what is selected.
+            let of_none = self.session.last_event().is_some_and(|e| e.queue().is_none());
+            let held = Dir::BOTH.into_iter().find_map(|d| self.held(pos, None, d));
+            if let Some(h) = held.filter(|_| of_none) {
+                self.session.select(h.queue);
+            }
         }
     }
 
@@ -301,7 +307,16 @@ impl Model {
     pub(super) fn source_to_slot(&mut self) {
         let cursor = self.source.cursor;
         let Some(pos) = self.listing().and_then(|l| l.inst_at(cursor)) else {
-            self.say("no instruction stands on this line", None);
+            let item = self.listing().and_then(|l| l.item_at(cursor));
+            let run = self.session.program().module.as_ref();
+            let added = item.and_then(|i| run?.exec.inst(i)).is_some_and(|i| i.pos == Pos::ADDED);
+            let why = match added {
+                true => {
+                    "lowering added this instruction: it has none in the file, and no descriptors"
+                }
+                false => "no instruction stands on this line",
+            };
+            self.say(why, None);
             return;
         };
         self.source.selected = Some(pos);

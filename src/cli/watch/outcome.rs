@@ -4,8 +4,9 @@ use crate::cli::caught::Caught;
 use crate::cli::difference;
 use crate::cli::out::{Out, Status, Style};
 use crate::diag::render::{self, printable};
-use crate::diag::{Diagnostic, Report, Severity, SlotRef};
+use crate::diag::{Diagnostic, Report, Severity, SlotRef, without_events};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -128,8 +129,8 @@ fn tell_changes(base: &Outcome, new: &Outcome, out: &mut Out<'_>) -> io::Result<
 
 /// What makes two findings of different runs the same one: not where it stands in a text, or
 /// when it happens, which any change moves.
-fn identity(d: &Diagnostic) -> (&'static str, Severity, &str, Option<SlotRef>) {
-    (d.code, d.severity, &d.message, d.place.slot)
+fn identity(d: &Diagnostic) -> (&'static str, Severity, Cow<'_, str>, Option<SlotRef>) {
+    (d.code, d.severity, without_events(&d.message), d.place.slot)
 }
 
 /// The findings that only the new run has, and those that only the old one had.
@@ -193,5 +194,18 @@ mod tests {
             (texts(&appeared), texts(&gone)),
             (vec!["c".to_owned()], vec!["a".into(), "b".into()])
         );
+    }
+
+    #[test]
+    fn a_finding_is_the_same_one_where_it_only_happens_later() {
+        let race = |n, m| {
+            let text =
+                format!("nothing orders the read of tx[0] (event {n}) and a store (event {m})");
+            Diagnostic::new("R031", text)
+        };
+        let old = Report::from(vec![race(3, 40), race(5, 60)]);
+        let new = Report::from(vec![race(4, 41), race(6, 61), race(7, 62)]);
+        let (appeared, gone) = changes(&old, &new);
+        assert_eq!((appeared.items.len(), gone.items.len()), (1, 0));
     }
 }

@@ -13,7 +13,7 @@ pub use stop::{
 };
 pub use table::{Arg, COMMANDS, CommandSpec, Group, NameError, distance, find, nearest};
 
-use super::expr::{Expr, QueueRef};
+use super::expr::{Expr, QueueRef, is_bare_place};
 use super::lower::Stage;
 use super::order::{DmbReading, SowReading};
 use super::schedule::{BarrierEdit, Hold};
@@ -113,6 +113,8 @@ pub enum Loc {
     Inst(String),
     /// `dma_block_2`: a block, queue, location or instruction of a module by its name.
     Name(String),
+    /// `SB+0x80`: a byte of a location or region, by its offset from the first.
+    Within(String, u64),
     /// `line 12`: the instructions that stand in this line of a module's file.
     Line(u64),
     /// `pass split`: a stage of a module's lowering.
@@ -140,6 +142,8 @@ impl fmt::Display for Loc {
             Loc::Queue(queue) => write!(f, "{queue}"),
             Loc::Inst(name) => f.write_str(&inst_text(name)),
             Loc::Name(name) => f.write_str(&name_text(name)),
+            Loc::Within(name, at) if is_bare_place(name) => write!(f, "{name}+{at:#x}"),
+            Loc::Within(name, at) => write!(f, "{}+{at:#x}", quote(name)),
             Loc::Line(n) => write!(f, "line {n}"),
             Loc::Pass(stage) => write!(f, "pass {stage}"),
         }

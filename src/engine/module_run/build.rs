@@ -21,7 +21,7 @@ pub fn program(
     let exec = exec::Program::new(last.clone());
     let mut p = Program::new(options.arch, options.profile);
     let slots = options.ring_slots.clamp(MIN_RING_SLOTS, MAX_RING_DESCS);
-    let slots = slots.next_multiple_of(16).min(MAX_RING_DESCS);
+    let slots = slots.next_multiple_of(RING_SLOTS_STEP).min(MAX_RING_DESCS);
     let names: Vec<Name> = exec.module().queues.iter().map(|q| q.name.clone()).collect();
     if names.len() > (DATA_ENGINES * QUEUES_PER_ENGINE) as usize {
         let text = format!("{} queues; the engines have {}", names.len(), 16 * 16);
@@ -66,7 +66,8 @@ pub fn program(
             insts.resize(at + 1, InstInfo::default());
         }
         let name = if i.name.is_empty() { String::new() } else { format!("%{} ", i.name) };
-        insts[at] = InstInfo { text: format!("{name}{}", i.opcode), place: place(i.pos) };
+        let text = format!("{name}{}", i.opcode);
+        insts[at] = InstInfo { name: i.name.clone(), text, place: place(i.pos) };
     });
     p.sort_regions();
     let (lowered, options) = (lowered.clone(), options.clone());
@@ -129,14 +130,19 @@ fn memory(layout: &Layout, initial: &Initial, p: &mut Program) -> Result<(), Vec
         push(name, RegionKind::Device, base, end - base);
     }
     let mut wrong = Vec::new();
+    let of_file = |d: Diagnostic| match &initial.file {
+        Some(file) => d.in_file(file),
+        None => d,
+    };
     for (name, bytes) in &initial.given {
         let Some(loc) = layout.location(name) else {
-            wrong.push(Diagnostic::new("S012", format!("no memory location is named `{name}`")));
+            let text = format!("no memory location is named `{name}`");
+            wrong.push(of_file(Diagnostic::new("S012", text)));
             continue;
         };
         if loc.bytes() != bytes.len() as u64 {
             let text = format!("{} bytes for `{name}`, which has {}", bytes.len(), loc.bytes());
-            wrong.push(Diagnostic::new("S012", text));
+            wrong.push(of_file(Diagnostic::new("S012", text)));
             continue;
         }
         let blob = Blob::from_vec(bytes.clone());

@@ -177,6 +177,11 @@ impl Checker {
 
     /// What was found.
     pub fn finish(self) -> Checked {
+        self.so_far(self.readings)
+    }
+
+    /// What was found up to the last event that it took, as far as it holds under a reading.
+    pub fn so_far(&self, readings: Readings) -> Checked {
         let mut all: BTreeMap<(u32, u32), Race> = BTreeMap::new();
         for lane in &self.lanes {
             for (pair, shared) in &lane.pairs.list {
@@ -187,9 +192,9 @@ impl Checker {
         // A lane that left out pairs beyond its bound may lack one that a more generous one has.
         all.values_mut().for_each(|r| r.holds = r.holds.closed());
         let mut races: Vec<Race> =
-            all.into_values().filter(|r| r.holds.contains(self.readings)).collect();
+            all.into_values().filter(|r| r.holds.contains(readings)).collect();
         races.sort_by_key(|r| (r.second.event, r.first.event, r.kind, r.lo));
-        let mine = self.lanes.iter().find(|l| l.set.contains(self.readings));
+        let mine = self.lanes.iter().find(|l| l.set.contains(readings));
         let stopped = self.stopped.map(|(n, why)| {
             let text = format!("the check of the run's order stopped: {why}");
             let mut d = Diagnostic::new("R036", text);

@@ -15,7 +15,7 @@ fn program(seed: u64, elems: Option<u64>) -> Program {
     let given = g.memory.iter().map(|(n, b)| (n.to_string(), b.clone())).collect();
     let place = |p: Pos| Place::text(u64::from(p.0) + 1, 5, 1).in_file("m.bir");
     let options = module_run::Options::new(Generation::V3);
-    module_run::program(&lowered, &place, &Initial { given }, &options).unwrap()
+    module_run::program(&lowered, &place, &Initial { given, file: None }, &options).unwrap()
 }
 
 /// At every moment: what a slot says of itself is what the instruction says of its slots, the

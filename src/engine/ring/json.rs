@@ -52,7 +52,7 @@ struct Object<'a> {
 }
 
 impl Object<'_> {
-    fn name(&mut self, name: &str) {
+    fn word(&mut self, name: &str) {
         if !self.first {
             self.out.push(b',');
         }
@@ -72,7 +72,7 @@ impl Object<'_> {
 impl Keys for Object<'_> {
     #[inline]
     fn key(&mut self, name: &'static str, value: Val) {
-        self.name(name);
+        self.word(name);
         match value {
             Val::Num(n) => push_number(self.out, n),
             Val::Int(n) => push_signed(self.out, n),
@@ -88,8 +88,13 @@ impl Keys for Object<'_> {
         }
     }
 
+    fn name(&mut self, key: &'static str, name: &str) {
+        self.word(key);
+        self.out.extend_from_slice(Value::from(name).to_string().as_bytes());
+    }
+
     fn open(&mut self, name: &'static str) {
-        self.name(name);
+        self.word(name);
         self.out.push(b'{');
         self.first = true;
     }
@@ -100,17 +105,17 @@ impl Keys for Object<'_> {
     }
 }
 
-/// Appends an event as one line.
-pub fn push_event(out: &mut Vec<u8>, e: &Event) {
+/// Appends an event of a program's run as one line.
+pub fn push_event(out: &mut Vec<u8>, p: &Program, e: &Event) {
     out.push(b'{');
-    visit(e, &mut Object { out, first: true });
+    visit(p, e, &mut Object { out, first: true });
     out.extend_from_slice(b"}\n");
 }
 
-/// An event as an object.
-pub fn event_json(e: &Event) -> Value {
+/// An event of a program's run as an object.
+pub fn event_json(p: &Program, e: &Event) -> Value {
     let mut line = Vec::new();
-    push_event(&mut line, e);
+    push_event(&mut line, p, e);
     // What is written above is JSON; were it not, the test of every sample would see `null`.
     serde_json::from_slice(&line).unwrap_or_default()
 }
@@ -145,7 +150,7 @@ pub fn edit_json(p: &Program, e: &Edit, t_us: u64) -> Value {
             let (engine, offset, value) = (*engine, *offset, *value);
             let kind = EventKind::MmioWrite { engine, offset, value, lost: false };
             let mut as_event =
-                event_json(&Event { n: e.at, t_ns: 0, agent: Agent::Host, batch: 0, kind });
+                event_json(p, &Event { n: e.at, t_ns: 0, agent: Agent::Host, batch: 0, kind });
             if let Value::Object(o) = &mut as_event {
                 ["n", "t_us", "agent", "kind"].iter().for_each(|k| drop(o.remove(*k)));
             }

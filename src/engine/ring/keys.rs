@@ -2,7 +2,9 @@
 //! which events leave: JSON lines, CSV, traces.
 
 use super::event::{Agent, Event, EventKind, MarkerWord, Ret, Role, SlotTaken};
-use crate::engine::program::QueueId;
+use crate::bir::Pos;
+use crate::bir::exec::Item;
+use crate::engine::program::{Program, QueueId};
 use crate::udma::{Desc, cause, reg};
 
 /// The value of a key.
@@ -18,7 +20,7 @@ pub enum Val {
     Addr(u64),
     /// An offset: `0x` and as many digits as it needs.
     Offset(u32),
-    /// A name or a sentence of ours; never anything from a file.
+    /// A name or a sentence of ours; never anything from a file ([`Keys::name`]).
     Text(&'static str),
     /// Yes or no.
     Flag(bool),
@@ -33,6 +35,9 @@ pub trait Keys {
     /// A key and its value.
     fn key(&mut self, name: &'static str, value: Val);
 
+    /// A key and a name that a file gave, with any characters.
+    fn name(&mut self, key: &'static str, name: &str);
+
     /// The keys up to the matching [`Keys::close`] belong to an object of this name.
     fn open(&mut self, name: &'static str);
 
@@ -40,8 +45,8 @@ pub trait Keys {
     fn close(&mut self);
 }
 
-/// Visits every key of an event; keys are only ever added.
-pub fn visit(e: &Event, to: &mut impl Keys) {
+/// Visits every key of an event of a program's run; keys are only ever added.
+pub fn visit(p: &Program, e: &Event, to: &mut impl Keys) {
     to.key("n", Val::Num(e.n));
     to.key("t_us", Val::Num(e.t_us()));
     let agent = match e.agent {
@@ -64,7 +69,7 @@ pub fn visit(e: &Event, to: &mut impl Keys) {
         to.key("queue", Val::Num(queue.into()));
     }
     batch(e, to);
-    own(&e.kind, to);
+    own(p, &e.kind, to);
 }
 
 fn batch(e: &Event, to: &mut impl Keys) {
@@ -107,7 +112,7 @@ fn place(ring: &'static str, slot: u64, len: u64, addr: u64, to: &mut impl Keys)
 }
 
 /// What a kind has of its own.
-fn own(kind: &EventKind, to: &mut impl Keys) {
+fn own(p: &Program, kind: &EventKind, to: &mut impl Keys) {
     match *kind {
         EventKind::Call { op } => to.key("op", num(op)),
         EventKind::CallReturn { op, ret: r } => {
@@ -130,9 +135,10 @@ fn own(kind: &EventKind, to: &mut impl Keys) {
             to.key("slot", Val::Num(slot));
             to.key("count", Val::Num(count));
         }
-        EventKind::Inst { pos, .. }
-        | EventKind::InstDone { pos, .. }
-        | EventKind::Blocked { pos } => to.key("inst", num(pos.0)),
+        EventKind::Inst { pos, item } | EventKind::InstDone { pos, item } => {
+            inst(p, pos, Some(item), to);
+        }
+        EventKind::Blocked { pos } => inst(p, pos, None, to),
         EventKind::Patch { dir, slot, at, addr, .. } => {
             place(dir.name(), slot, 8, addr, to);
             to.key("at", Val::Addr(at));
@@ -214,6 +220,22 @@ fn own(kind: &EventKind, to: &mut impl Keys) {
             to.key("why", Val::Text(why.words()));
         }
         EventKind::CpuFence | EventKind::MmioWrite { .. } => {}
+    }
+}
+
+/// The instruction of the loaded module, null for what lowering added; what it is called, as that
+/// module or else as the one that is run has it; its line.
+fn inst(p: &Program, pos: Pos, item: Option<Item>, to: &mut impl Keys) {
+    let loaded = Some(pos).filter(|pos| *pos != Pos::ADDED);
+    to.key("inst", loaded.map_or(Val::Null, |pos| num(pos.0)));
+    let Some(run) = p.module.as_ref() else { return };
+    let info = loaded.and_then(|pos| run.inst(pos));
+    let name = info.map(|i| &*i.name).or_else(|| Some(&*run.exec.inst(item?)?.name));
+    if let Some(name) = name.filter(|n| !n.is_empty()) {
+        to.name("inst_name", name);
+    }
+    if let Some(line) = info.and_then(|i| i.place.line) {
+        to.key("line", Val::Num(line));
     }
 }
 

@@ -501,7 +501,7 @@ proptest! {
                 }
                 let _ = (hw.head_reg(), hw.tail_reg());
             }
-            super::json::event_json(e);
+            super::json::event_json(&p, e);
             m.digest();
             events < 3000
         });

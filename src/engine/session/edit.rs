@@ -103,6 +103,10 @@ impl Session {
                 self.want_marker(self.selected().ok_or_else(none)?, value)?
             }
             Expr::Name(name) => return Err(read_only(name)),
+            Expr::Place(name) => {
+                let text = format!("`{name}` is a place, no value that can be set");
+                return Err(refuse(text).help(format!("`set mem32[{what}] = ..` sets bytes there")));
+            }
             other => return Err(refuse(format!("`{other}` names nothing that can be set"))),
         };
         self.make(change, &told)

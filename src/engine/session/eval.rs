@@ -117,6 +117,7 @@ impl Eval<'_> {
                 EvalError::Name(format!("no variable `${name}`"), help)
             }),
             Expr::Name(name) => self.property(name),
+            Expr::Place(name) => self.place(name),
             Expr::Slot { queue, dir, index, path } => {
                 let id = queue_of(self.s, queue)?;
                 self.slot(id, *dir, value(index)?, path)
@@ -144,6 +145,21 @@ impl Eval<'_> {
             Expr::Binary(op, a, b) => binary(*op, value(a)?, value(b)?)
                 .ok_or_else(|| EvalError::DivideByZero(b.to_string())),
         }
+    }
+
+    /// The first address of a location or region, or what a register of a module holds.
+    fn place(&self, name: &str) -> Result<u64, EvalError> {
+        if let Some(area) = self.s.area_named(name) {
+            return Ok(area.addr);
+        }
+        let unwritten = || EvalError::Unknown(format!("nobody wrote register {name} yet"));
+        if self.s.has_register(name) {
+            let value = self.m.control.as_ref().and_then(|c| c.register(name));
+            return value.map(|v| v as u64).ok_or_else(unwritten);
+        }
+        let known = self.s.place_names();
+        let plain = PROPERTIES.iter().chain(RING_PROPERTIES).map(|p| p.0);
+        Err(unknown(name, known.iter().map(String::as_str).chain(plain)))
     }
 
     fn property(&self, name: &str) -> Result<u64, EvalError> {

@@ -2,7 +2,7 @@
 //! slots"). Nothing moves.
 
 use super::question::{BLOCK, Block, SlotQuestion};
-use super::{EvalError, Outcome, Progress, Session, eval_at};
+use super::{EvalError, Outcome, Progress, Session, eval, eval_at};
 use crate::diag::Diagnostic;
 use crate::engine::expr::Expr;
 use crate::limits::MAX_FOUND;
@@ -75,6 +75,16 @@ impl Session {
         let none = || Diagnostic::new("S005", "no queue is selected");
         let id = self.selected().ok_or_else(none)?;
         let q = self.machine().queue(id).ok_or_else(none)?;
+        // What stands for nothing does so for every slot, and where there is none.
+        let mut wrong = None;
+        expr.each_place(&mut |e| {
+            if let Err(e @ EvalError::Name(..)) = eval(self, self.machine(), e) {
+                wrong = Some(e);
+            }
+        });
+        if let Some(e) = wrong {
+            return Err(e.into_diagnostic());
+        }
         let mut out = Found::default();
         let mut refused: Option<EvalError> = None;
         let mut answered = false;

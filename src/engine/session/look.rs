@@ -2,8 +2,8 @@
 
 use super::eval::queue_of;
 use super::{EvalError, Outcome, Session};
-use crate::bir::Pos;
 use crate::bir::exec::Item;
+use crate::bir::{Body, Pos};
 use crate::diag::render::place;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Form, Info};
@@ -68,7 +68,15 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             format!("copy in {count} descriptors to {dir}[{slot}]")
         }
         EventKind::Inst { pos, item } => inst_words(p, pos, item),
-        EventKind::InstDone { pos, item } => format!("{} is complete", inst_words(p, pos, item)),
+        EventKind::InstDone { pos, item } => {
+            let run = p.module.as_ref().and_then(|m| m.exec.inst(item));
+            // Its body is run by instructions of their own, which come now.
+            let holds_others = run.is_some_and(|i| {
+                matches!(i.body, Body::Loop(_) | Body::DynamicLoop(_) | Body::DoWhile(_))
+            });
+            let what = if holds_others { "is entered" } else { "is complete" };
+            format!("{} {what}", inst_words(p, pos, item))
+        }
         EventKind::Blocked { pos } => format!("stands for ever at {}", p.inst_text(pos)),
         EventKind::Patch { dir, slot, addr, .. } => {
             format!("patch {dir}[{slot}]: its address is {}", at(addr))

@@ -461,7 +461,8 @@ impl Session {
             Expect::Race(between) => self.expect_race(between.as_ref()),
             Expect::Stop(loc) => match self.machine.last {
                 Some(e) if touches(self, &self.machine, &e, loc) => ok,
-                _ => not(format!("event {} is not there", self.machine.n)),
+                Some(e) => not(format!("event {} is not there", e.n)),
+                None => not(format!("nothing has happened yet that could be at {loc}")),
             },
         }
     }

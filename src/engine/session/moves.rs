@@ -33,6 +33,9 @@ impl Progress {
 /// A question that is answered by yes or no.
 type YesNo<'a> = &'a mut dyn FnMut(&Session, &Prior, &Machine, &Event) -> Result<bool, Diagnostic>;
 
+/// The last event that there can be: an expression beyond it went below 0.
+const LAST_EVENT: u64 = u64::MAX >> 1;
+
 impl Session {
     pub(super) fn travel(
         &mut self,
@@ -68,6 +71,11 @@ impl Session {
             | Command::Continue { back } => self.go(1, *back, watch, command),
             Command::Goto(Goto::Event(expr)) => {
                 let n = self.value(expr)?;
+                if n > LAST_EVENT {
+                    let before = n.wrapping_neg();
+                    let text = format!("there is no event -{before}: event 0 is the start");
+                    return Err(Diagnostic::new("S006", text));
+                }
                 self.goto(n, watch)
             }
             Command::Goto(Goto::Mark(name)) if name == "end" => self.goto(u64::MAX, watch),

@@ -10,9 +10,12 @@ use crate::engine::order::explore::{Bound, Verdict, explore};
 use crate::engine::order::{Act, Checked, Checker, Race, Readings, Side};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::schedule::{BarrierEdit, Hold, Schedule};
-use crate::limits::MAX_SCHEDULE_LINES;
+use crate::limits::{MAX_HOLD_LOOK_AHEAD, MAX_SCHEDULE_LINES};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// What a run finds that cannot keep to a hold.
+const HELD_IN_VAIN: &str = "R045";
 
 impl Session {
     /// How the barriers are read.
@@ -77,8 +80,13 @@ impl Session {
                     Ok(Outcome::list(self.order_lines()))
                 }
                 None => {
-                    let d = Diagnostic::new("S040", "no order was found that could be run in");
-                    Err(d.help("`order explore` looks for one"))
+                    let text = match self.program().schedule.is_calm() {
+                        true => "no order was found that could be run in",
+                        false => {
+                            "`order explore` found none; the order that was set by hand applies already"
+                        }
+                    };
+                    Err(Diagnostic::new("S040", text).help("`order explore` looks for one"))
                 }
             },
             // A file is for the caller to read.
@@ -117,7 +125,22 @@ impl Session {
             return Err(Diagnostic::new("S003", text));
         }
         self.run_in(schedule);
-        Ok(Outcome::list(self.order_lines()))
+        let mut lines = self.order_lines();
+        lines.extend(self.hold_trouble());
+        Ok(Outcome::list(lines))
+    }
+
+    /// Holds that the run cannot keep to, where that shows before long: it is found by running.
+    fn hold_trouble(&self) -> Option<String> {
+        let p = self.program();
+        let mut m = self.timeline.start().clone();
+        while m.n < MAX_HOLD_LOOK_AHEAD && m.step(p).is_some() {
+            let trouble = m.findings.iter().find(|d| d.code == HELD_IN_VAIN);
+            if let Some(d) = trouble {
+                return Some(format!("{}[{}] at event {}: {}", d.severity, d.code, m.n, d.message));
+            }
+        }
+        None
     }
 
     /// The order that the session runs in.
@@ -176,10 +199,20 @@ impl Session {
         checker.finish()
     }
 
+    /// The reading that was asked for, whose races alone are told then.
+    pub(super) fn told_readings(&self) -> Option<Readings> {
+        self.readings
+    }
+
+    /// Whether an `expect` named a race.
+    pub(super) fn expects_race(&self, r: &Race) -> bool {
+        self.expected_races.contains(&key(r))
+    }
+
     /// The same without those that an `expect` named.
     pub fn races_left(&self) -> Checked {
         let mut checked = self.races(self.readings.unwrap_or(Readings::STRICT));
-        checked.races.retain(|r| !self.expected_races.contains(&key(r)));
+        checked.races.retain(|r| !self.expects_race(r));
         checked
     }
 

@@ -61,6 +61,9 @@ impl<'a> Over<'a> {
         match e {
             Expr::Num(n) => Value::Of(*n, *n),
             Expr::Var(_) => self.still(e),
+            // A register of a module changes in more ways than are told.
+            Expr::Place(name) if self.look.session.area_named(name).is_none() => Value::Unsure,
+            Expr::Place(_) => self.still(e),
             // No slot is asked about in a run; registers change in more ways than are told.
             Expr::Here(_) | Expr::Reg { .. } => Value::Unsure,
             Expr::Name(name) => self.property(e, name),

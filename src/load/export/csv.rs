@@ -84,6 +84,15 @@ impl Keys for Cells<'_> {
         push(self.more, value);
     }
 
+    fn name(&mut self, key: &'static str, name: &str) {
+        if !self.more.is_empty() {
+            self.more.push(b';');
+        }
+        self.more.extend_from_slice(key.as_bytes());
+        self.more.push(b'=');
+        self.more.extend_from_slice(name.as_bytes());
+    }
+
     fn open(&mut self, name: &'static str) {
         self.inside = Some(name);
     }
@@ -109,7 +118,7 @@ fn push(out: &mut Vec<u8>, value: Val) {
 
 /// What stands in the last column; quoted where its characters ask for that.
 fn finish(more: &[u8], out: &mut Vec<u8>) {
-    // Of what stands there only sentences could have such characters.
+    // Of what stands there only sentences and names of a file could have such characters.
     if more.iter().any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r')) {
         out.push(b'"');
         for b in more {
@@ -134,7 +143,7 @@ impl EventWriter for Csv<'_> {
     fn event(&mut self, e: &Event, out: &mut Vec<u8>) {
         self.more.clear();
         let mut cells = Cells { cells: [None; OWN], more: &mut self.more, inside: None };
-        visit(e, &mut cells);
+        visit(self.program, e, &mut cells);
         cells.cells[1] = Some(Val::Num(e.t_ns));
         for value in cells.cells {
             if let Some(value) = value {

@@ -61,7 +61,7 @@ impl EventWriter for JsonLines<'_> {
         );
     }
     fn event(&mut self, e: &Event, out: &mut Vec<u8>) {
-        json::push_event(out, e);
+        json::push_event(out, self.program, e);
     }
     fn edit(&mut self, e: &Edit, t_ns: u64, out: &mut Vec<u8>) {
         json::push_edit(out, self.program, e, t_ns);

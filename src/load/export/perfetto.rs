@@ -223,7 +223,7 @@ impl<'p> Perfetto<'p> {
                 if let Some(e) = body.of {
                     let mut a = Annotations { out: o, outer: None };
                     a.key("t_ns", Val::Num(e.t_ns));
-                    visit(e, &mut a);
+                    visit(self.program, e, &mut a);
                 }
             });
         });
@@ -510,6 +510,13 @@ impl Keys for Annotations<'_> {
                 Val::Desc(d) => message(o, annotation::TEXT, |o| push_bytes(o, d)),
                 Val::Null => {}
             }
+        });
+    }
+
+    fn name(&mut self, key: &'static str, name: &str) {
+        message(self.out, event::ANNOTATION, |o| {
+            text(o, annotation::NAME, key);
+            text(o, annotation::TEXT, name);
         });
     }
 

@@ -74,7 +74,8 @@ fn generated_modules_are_leapt_through_and_searched_as_by_single_steps() {
         let fits =
             |name: &str, len: usize| layout.location(name).is_some_and(|l| l.bytes() == len as u64);
         let given = g.memory.iter().filter(|(n, b)| fits(n, b.len()));
-        let initial = Initial { given: given.map(|(n, b)| (n.to_string(), b.clone())).collect() };
+        let initial =
+            Initial { given: given.map(|(n, b)| (n.to_string(), b.clone())).collect(), file: None };
         let lowered = lower::lower(&g.module, &lower::Options::default(), Stage::LowerDma);
         let ring = Options::new(Generation::V3);
         let place = |_: crate::bir::Pos| crate::diag::Place::default();

@@ -162,3 +162,17 @@ proptest! {
         let _ = parse_expr(&tokens.concat());
     }
 }
+
+#[test]
+fn a_name_of_the_program_is_a_value_that_the_session_looks_up() {
+    let place = |n: &str| Expr::Place(n.to_owned());
+    for (text, name) in [("y", "y"), ("SB", "SB"), ("r0", "r0"), ("\"q.marker\"", "q.marker")] {
+        assert_eq!(parse_expr(text).unwrap(), place(name), "{text}");
+    }
+    let sum = parse_expr("mem32[y-4]").unwrap();
+    assert_eq!(sum.to_string(), "mem32[y - 4]");
+    // A name that reads as something else stands in quotes.
+    assert_eq!(place("event").to_string(), "\"event\"");
+    assert_eq!(place("a.b").to_string(), "\"a.b\"");
+    assert!(parse_expr("evnt").is_err());
+}

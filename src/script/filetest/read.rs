@@ -74,11 +74,24 @@ pub fn has_test(grammar: Grammar, text: &str) -> bool {
             return false;
         }
         let said = p.comment.filter(|_| p.code.is_empty()).map(|at| comment_text(line, at).0);
-        if said.and_then(|text| directive(text)).is_some_and(|d| d.0 == TEST) {
+        if said.is_some_and(asks_for_a_test) {
             return true;
         }
     }
     false
+}
+
+/// Whether a comment says what to run, or is one that almost does: `tests: check`, which is
+/// refused where it is read.
+fn asks_for_a_test(text: &str) -> bool {
+    let Some((word, rest)) = text.split_once(':') else { return false };
+    let kind = rest.split_whitespace().next().unwrap_or_default();
+    let almost = || {
+        let lower = word.to_ascii_lowercase();
+        let near = lower == TEST || !nearest(&lower, [TEST]).is_empty();
+        near && Kind::ALL.iter().any(|k| k.name() == kind)
+    };
+    directive(text).is_some_and(|d| d.0 == TEST) || almost()
 }
 
 /// `word: rest`, the word in lower case letters.
@@ -222,7 +235,15 @@ impl Reader {
                 return true;
             }
         }
-        let Some((word, rest)) = directive(text) else { return false };
+        let Some((word, rest)) = directive(text) else {
+            if asks_for_a_test(text) {
+                let word = text.split(':').next().unwrap_or_default();
+                let help = did_you_mean(&[TEST]);
+                self.wrong(at.place(word), format!("`{word}:` says nothing here"), &help);
+                return true;
+            }
+            return false;
+        };
         match word {
             TEST => self.test(rest, at),
             STATUS => self.status(rest, at),

@@ -2,6 +2,7 @@
 
 use super::read::{block_head, escaped, expect_text, expectation_text, parts, status_text};
 use super::{Actual, FileTest, Found, Grammar, Spot, Verdict};
+use crate::diag::without_events;
 use std::collections::BTreeMap;
 
 /// The text of a file with its expectations changed to what came, and nothing else changed:
@@ -54,6 +55,11 @@ pub fn rewrite(text: &str, test: &FileTest, verdict: &Verdict, runs: &[Actual]) 
     format!("{mark}{out}")
 }
 
+/// Whether a place says only when a finding is made.
+fn is_event(place: &str) -> bool {
+    place.strip_prefix("event ").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// An output block.
 fn block(out: &mut String, sign: char, run: usize, lines: &[String], end: &str) {
     let mut comment = |text: &str| {
@@ -102,12 +108,14 @@ impl Edit {
         let Found { severity, code, text, spot, .. } = found;
         let number = match spot {
             Spot::Elsewhere(place) => {
-                let finding = expectation_text(*severity, code, place.as_deref(), text);
+                // When it happens is what any change moves.
+                let place = place.as_deref().filter(|p| !is_event(p));
+                let finding = expectation_text(*severity, code, place, &without_events(text));
                 return self.comment_after(header, &expect_text(&finding), "");
             }
             Spot::Line(number) => *number,
         };
-        let comment = expectation_text(*severity, code, None, text);
+        let comment = expectation_text(*severity, code, None, &without_events(text));
         let (grammar, sign) = (self.grammar, self.grammar.sign());
         let Some(Some(line)) = self.line(number) else { return };
         let p = parts(line, grammar);

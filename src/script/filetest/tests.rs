@@ -37,8 +37,17 @@ fn a_file_is_a_test_where_its_header_says_so() {
         ("bir 2 gen3 ; test: check\nfunc\n", false),
         ("", false),
         ("; the test: check\n", false),
+        // What almost says so is refused where it is read, not passed over.
+        ("; tests: check\n", true),
+        ("; Test: check\n", true),
+        ("; rest: of it\n; best: run away\n", true),
+        ("; rest: of it\n; text: here\n", false),
     ] {
         assert_eq!(has_test(Grammar::Bir, text), is, "{text}");
+    }
+    for text in ["; tests: check\n", "; Test: check\n"] {
+        let all = wrong(Grammar::Bir, text);
+        assert!(all.len() == 1 && all[0].2.contains("says nothing here"), "{all:?}");
     }
     assert!(has_test(Grammar::Dbg, "# test: run\n"));
     assert!(!has_test(Grammar::Dbg, "; test: run\n"));
@@ -208,6 +217,28 @@ fn blessing_changes_expectations_and_nothing_else() {
          \x20 b  ; error[B049]: new\nc ; prose stays\n; error[B050]: one\n; error[B050]: two\n\
          d \"open\n; error[B051]: in a quote\n; prose ; x\n; output:\n; x\n;\n; \\output:\n"
     );
+}
+
+#[test]
+fn what_is_blessed_says_no_event_and_what_says_one_still_fits() {
+    let race = |n: u64, m: u64| {
+        let mut d = Diagnostic::new(
+            "R031",
+            format!("the read of tx[0] (event {n}) and a store (event {m})"),
+        );
+        d.place.event = Some(m);
+        d.in_file("x.bir")
+    };
+    let text = "; test: run\n; status: 1\nbir 2 gen3\n";
+    let runs = [Actual::new(1, "")];
+    let new = blessed(text, &[race(3, 40)], &runs);
+    assert!(new.contains("; expect error[R031]: the read of tx[0] and a store\n"), "{new}");
+    for (n, m) in [(3, 40), (4, 41)] {
+        assert!(read(&new).judge("x.bir", &[race(n, m)], &runs).is_good());
+    }
+    let old = text
+        .replace("status: 1", "status: 1\n; expect error[R031] at event 40: tx[0] (event 3) and");
+    assert!(read(&old).judge("x.bir", &[race(3, 40)], &runs).is_good());
 }
 
 #[test]

@@ -20,11 +20,11 @@ const WHO: usize = 6;
 /// Smallest width with line numbers.
 const NUMBERED: usize = 64;
 
-/// Stage, and which line of how many.
+/// Stage, and which row of how many.
 pub fn title(model: &Model) -> String {
     let Some(listing) = model.listing() else { return "source".to_owned() };
     format!(
-        "source  after {}  line {} of {}",
+        "source  after {}  row {} of {}",
         listing.stage,
         model.source.cursor + 1,
         listing.lines.len()
@@ -159,7 +159,11 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     row.push(format!("{text:<WHO$}"), if acts { t.accent() } else { t.strong() });
     if width >= NUMBERED {
         let digits = listing.lines.len().to_string().len().max(3);
-        row.push(format!("{:>digits$} ", n + 1), t.dim());
+        // The file's line of the instruction: what `break line` takes.
+        let run = model.session.program().module.as_ref();
+        let info = l.pos.zip(run).and_then(|(pos, run)| run.inst(pos));
+        let of_file = info.and_then(|i| i.place.line).map(|n| n.to_string()).unwrap_or_default();
+        row.push(format!("{of_file:>digits$} "), t.dim());
     }
     let style = match (linked || acts, l.pos.is_some()) {
         (true, _) => t.strong(),

@@ -5,7 +5,7 @@ use super::super::look::{explain_code, explain_desc};
 use super::super::stops;
 use super::{Swept, initial, words};
 use crate::diag::Diagnostic;
-use crate::engine::command::{Explain, Loc, Subject};
+use crate::engine::command::{COMMANDS, Explain, Loc, Subject};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine};
 use crate::engine::session::{EvalError, Outcome, Session, Watch, describe_event, queue_of};
@@ -49,8 +49,22 @@ impl Session {
             Explain::Loc(Loc::Inst(name)) => {
                 return self.provenance(&Subject::Inst(name.clone()), watch);
             }
+            Explain::Loc(Loc::Name(name)) if self.program().module.is_none() => {
+                let Some(area) = self.area_named(name) else {
+                    let usage =
+                        COMMANDS.iter().find(|c| c.name == "explain").map_or("", |c| c.usage);
+                    let d = Diagnostic::new("S003", format!("`{name}` is no code, fault or place"));
+                    return Err(d.help(format!("usage: explain {usage}")));
+                };
+                self.explain_addr(area.addr, watch)?
+            }
             Explain::Loc(Loc::Name(name)) => {
                 return self.provenance(&Subject::Name(name.clone()), watch);
+            }
+            Explain::Loc(Loc::Within(name, offset)) => {
+                let text = || format!("no location or region is named `{name}`");
+                let area = self.area_named(name).ok_or_else(|| Diagnostic::new("S005", text()))?;
+                self.explain_addr(area.addr.wrapping_add(*offset), watch)?
             }
             Explain::Loc(Loc::Line(n)) => {
                 let text = "a line of a file has no bits";

@@ -22,6 +22,7 @@ use crate::bir::Pos;
 use crate::bir::exec::{Control, Item};
 use crate::diag::{Diagnostic, Place, render};
 use crate::engine::command::Bytes;
+use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Event, EventKind, Machine};
 use crate::limits::{MAX_RUN_EVENTS, MAX_TRACE_BYTES, MAX_TRACE_PARTS};
@@ -40,7 +41,13 @@ impl Session {
     fn span_of(&self, bytes: &Bytes) -> Result<Span, Diagnostic> {
         let (addr, len) = match bytes {
             Bytes::Span { addr, len } => {
-                let len = len.as_ref().map_or(Ok(1), |l| self.value(l))?;
+                // A name alone is what is so called: of on-chip memory what a partition has of it.
+                let own = match addr {
+                    Expr::Place(name) => self.area_named(name),
+                    _ => None,
+                };
+                let alone = own.map_or(1, |a| a.len.min(MAX_TRACE_BYTES));
+                let len = len.as_ref().map_or(Ok(alone), |l| self.value(l))?;
                 (self.value(addr)?, len)
             }
             Bytes::Slots { queue, dir, first, last } => {

@@ -72,7 +72,7 @@ impl Session {
         let go_on = &mut |_| std::ops::ControlFlow::Continue(());
         let (writers, _) = self.writers(self.position(), slot, go_on);
         for e in writers.iter().filter_map(|w| w.1) {
-            out.push(json!({ "link": "written", "event": event_json(&e) }));
+            out.push(json!({ "link": "written", "event": event_json(self.program(), &e) }));
         }
         for (r, why, event) in self.staged_fields(at, path, &writers) {
             out.push(json!({

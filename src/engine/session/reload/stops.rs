@@ -65,7 +65,12 @@ fn each(e: &Expr, see: &mut dyn FnMut(&Expr)) {
             each(a, see);
             each(b, see);
         }
-        Expr::Num(_) | Expr::Var(_) | Expr::Name(_) | Expr::Here(_) | Expr::Queue { .. } => {}
+        Expr::Num(_)
+        | Expr::Var(_)
+        | Expr::Name(_)
+        | Expr::Place(_)
+        | Expr::Here(_)
+        | Expr::Queue { .. } => {}
     }
 }
 
@@ -96,7 +101,8 @@ pub(super) fn follow(e: &mut Expr, way: Follow<'_>, by_number: &mut bool) -> boo
             let left = follow(a, way, by_number);
             follow(b, way, by_number) && left
         }
-        Expr::Num(_) | Expr::Var(_) | Expr::Name(_) | Expr::Here(_) => true,
+        // What has a name keeps it.
+        Expr::Num(_) | Expr::Var(_) | Expr::Name(_) | Expr::Place(_) | Expr::Here(_) => true,
     }
 }
 
@@ -226,6 +232,8 @@ impl Follow<'_> {
                 let gone = || format!("the instruction of line {n} is gone");
                 *n = line_now(self.map, *n).ok_or_else(gone)?;
             }
+            // A name, and what is so far behind it, stay.
+            Loc::Within(..) => {}
             Loc::Line(_) | Loc::Marker | Loc::Doorbell(None) | Loc::Fault | Loc::Pass(_) => {}
         }
         Ok(None)

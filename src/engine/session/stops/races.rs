@@ -3,6 +3,7 @@
 //! looked up whichever way the session moves.
 
 use super::super::{Progress, Session, Watch as Watching};
+use crate::diag::{Diagnostic, Severity};
 use crate::engine::order::{Checker, Readings};
 use crate::engine::program::Program;
 use crate::engine::ring::Machine;
@@ -106,6 +107,41 @@ impl Session {
     pub(super) fn closes_race(&self, n: u64) -> bool {
         let go_on = &mut |_| std::ops::ControlFlow::Continue(());
         self.with_races(n, go_on, |k, _| k.events.contains(&n) || k.stopped == Some(n))
+    }
+
+    /// What decides which races are told ([`Session::races_here`]), beside program and position.
+    pub fn races_asked(&self) -> (Option<Readings>, usize) {
+        (self.told_readings(), self.expected_races.len())
+    }
+
+    /// The races of the run up to the position that no `expect` named, as the end of a run tells
+    /// them. At most `most` events are looked at that were not looked at before; a remark says so
+    /// where that does not suffice.
+    pub fn races_here(&self, most: u64) -> Vec<Diagnostic> {
+        let here = self.machine.n;
+        let readings = self.told_readings().unwrap_or(Readings::STRICT);
+        let go_on = &mut |_| std::ops::ControlFlow::Continue(());
+        let known = self.known().as_ref().map_or(0, |k| k.m.n);
+        let to = here.min(known.saturating_add(most));
+        self.with_races(to, go_on, |k, _| {
+            let mut found = k.checker.so_far(readings);
+            // Where the session went back, later ones are known already.
+            let all_listed = found.races.last().is_some_and(|r| r.second.event > here);
+            found.races.retain(|r| r.second.event <= here);
+            found.races.retain(|r| !self.expects_race(r));
+            if all_listed || k.m.n > here {
+                found.more = 0;
+            }
+            found.stopped = found.stopped.filter(|d| d.place.event.is_some_and(|n| n <= here));
+            let mut out = found.diagnostics(self.program());
+            if k.m.n < here && k.stopped.is_none() && !k.ended {
+                let n = k.m.n;
+                let text = format!("races are looked for up to event {n} only");
+                let d = Diagnostic::new("R036", text).severity(Severity::Note);
+                out.push(d.help("`info races` looks for all of them up to here"));
+            }
+            out
+        })
     }
 
     /// The races that the position's event closes, in words.

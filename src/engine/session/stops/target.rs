@@ -4,7 +4,8 @@ use super::super::{EvalError, Happened, Interest, Prior, Session, queue_of};
 use super::StopKind;
 use super::watch::{self, Area, accesses};
 use crate::bir::exec::Item;
-use crate::bir::{Body, Name, Pos};
+use crate::bir::module::StorageKind;
+use crate::bir::{Body, Module, Name, Pos};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Access, Catch, Loc, Watch, Watched, nearest};
 use crate::engine::expr::QueueRef;
@@ -13,6 +14,7 @@ use crate::engine::module_run::{ModuleRun, Origin};
 use crate::engine::program::QueueId;
 use crate::engine::provenance::{Found, Provenance};
 use crate::engine::ring::{Event, EventKind, Machine, Ret};
+use crate::limits::MAX_NAMES_COMPARED;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, cause, reg};
 use std::collections::BTreeSet;
@@ -286,6 +288,12 @@ impl Insts {
     }
 }
 
+/// The registers of a module.
+fn registers(m: &Module) -> impl Iterator<Item = &str> {
+    let all = m.functions.iter().flat_map(|f| &f.allocations);
+    all.filter(|a| a.storage == StorageKind::Register).map(|a| &*a.name)
+}
+
 impl Session {
     /// What a stop means in this program.
     ///
@@ -341,6 +349,26 @@ impl Session {
                 let found = Provenance::of(run).find(name, true);
                 let found = found.map_err(|near| unknown("instruction", name, &near))?;
                 named(run, name, &found, &self.machine)?
+            }
+            Loc::Within(name, offset) => {
+                let none = || {
+                    let near = self.place_names();
+                    let near = nearest(name, near.iter().map(String::as_str));
+                    let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+                    unknown("memory location or region", name, &near)
+                };
+                let area = self.area_named(name).ok_or_else(none)?;
+                Target::Bytes(Area::new(area.addr.wrapping_add(*offset), 1))
+            }
+            Loc::Name(name)
+                if self.program().regions.iter().any(|r| r.name == *name)
+                    && self
+                        .program()
+                        .module
+                        .as_ref()
+                        .is_none_or(|run| Provenance::of(run).find(name, false).is_err()) =>
+            {
+                Target::Bytes(self.location(name)?)
             }
             Loc::Name(name) => {
                 let run = self.of_module(name)?;
@@ -404,13 +432,39 @@ impl Session {
         Ok(Target::Watch { area, on: w.on })
     }
 
-    /// The bytes of a location of the module.
+    /// The bytes of a location of the module, or of a region of memory.
+    pub(in crate::engine::session) fn area_named(&self, name: &str) -> Option<Area> {
+        let p = self.program();
+        let location = p.module.as_ref().and_then(|m| m.exec.layout().location(name));
+        let region = || p.regions.iter().find(|r| r.name == name);
+        location.map(Area::of).or_else(|| region().map(|r| Area::new(r.base, r.len)))
+    }
+
+    /// Whether the module has a register of this name.
+    pub(in crate::engine::session) fn has_register(&self, name: &str) -> bool {
+        let run = self.program().module.as_ref();
+        run.is_some_and(|m| registers(m.exec.module()).any(|r| r == name))
+    }
+
+    /// Names of places that have a value: locations, regions, registers of a module.
+    pub fn place_names(&self) -> Vec<String> {
+        let p = self.program();
+        let module = p.module.as_ref().map(|m| (m.exec.layout(), m.exec.module()));
+        let locations = module.into_iter().flat_map(|(l, _)| l.placed()).map(|l| &*l.name);
+        let registers = module.into_iter().flat_map(|(_, m)| registers(m));
+        let regions = p.regions.iter().map(|r| r.name.as_str());
+        let all: BTreeSet<&str> =
+            locations.chain(regions).chain(registers).take(MAX_NAMES_COMPARED).collect();
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The bytes of what is watched by its name.
     pub(super) fn location(&self, name: &str) -> Result<Area, Diagnostic> {
+        if let Some(area) = self.area_named(name) {
+            return Ok(area);
+        }
         let run = self.of_module(name)?;
         let layout = run.exec.layout();
-        if let Some(l) = layout.location(name) {
-            return Ok(Area::of(l));
-        }
         let near = nearest(name, layout.placed().iter().map(|l| &*l.name));
         let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
         Err(unknown("memory location", name, &near))
