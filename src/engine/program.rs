@@ -516,6 +516,14 @@ pub struct Program {
     pub module: Option<Arc<ModuleRun>>,
     /// In which order it is run; the calm one by default. No file format carries it.
     pub schedule: Schedule,
+    /// What is known of it beside what it does.
+    pub aside: Aside,
+}
+
+/// What is known of a program beside what it does. Two programs that do the same are the same
+/// program, whatever is known of them: this is equal to any other.
+#[derive(Debug, Clone, Default)]
+pub struct Aside {
     /// What the host does was made up for rings without a host (MODEL): what races with it is a
     /// hint, no error. No file format carries it.
     pub made_up: bool,
@@ -523,6 +531,14 @@ pub struct Program {
     /// comment's mark (`allow R030: why`). Only the assembly carries them, as comments.
     pub directives: Vec<String>,
 }
+
+impl PartialEq for Aside {
+    fn eq(&self, _: &Aside) -> bool {
+        true
+    }
+}
+
+impl Eq for Aside {}
 
 impl Program {
     /// An empty program of a generation under a profile.
@@ -542,8 +558,7 @@ impl Program {
             unknown: Vec::new(),
             module: None,
             schedule: Schedule::default(),
-            made_up: false,
-            directives: Vec::new(),
+            aside: Aside::default(),
         }
     }
 

@@ -249,7 +249,7 @@ fn known(mut source: Source, found: Detected, opts: &LoadOptions) -> Result<Load
         }
     }
     if let Some(p) = loaded.program.as_mut().filter(|_| !lines.is_empty()) {
-        Arc::make_mut(p).directives = lines;
+        Arc::make_mut(p).aside.directives = lines;
     }
     if loaded.report.has_errors() { Err(loaded.report) } else { Ok(loaded) }
 }

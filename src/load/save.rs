@@ -83,7 +83,7 @@ fn save_program(
         n => format!("{n} edits"),
     };
     let lost = match format {
-        SaveFormat::Image if !program.directives.is_empty() => {
+        SaveFormat::Image if !program.aside.directives.is_empty() => {
             "; an image has no comments: what the file allows or denies is not in it"
         }
         _ => "",
@@ -94,7 +94,7 @@ fn save_program(
 /// The text with what its file said about findings, as comments behind the first line.
 fn with_directives(text: &str, program: &Program) -> String {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let own = program.directives.iter().map(|d| format!("; {d}\n"));
+    let own = program.aside.directives.iter().map(|d| format!("; {d}\n"));
     std::iter::once(format!("{first}\n")).chain(own).chain([rest.to_owned()]).collect()
 }
 

@@ -412,7 +412,9 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
         let asked = std::mem::take(&mut self.asked);
         match read {
             Ok(fresh) => {
-                let same = fresh.program == self.known.program;
+                let accepted = |f: &Fresh| f.program.aside.directives.clone();
+                let same = fresh.program == self.known.program
+                    && accepted(&fresh) == accepted(&self.known);
                 if same && fresh.title == self.known.title && !asked && !self.broken {
                     return true;
                 }

@@ -58,7 +58,7 @@ impl Checked {
             out.push(Diagnostic::new("R036", text));
         }
         out.extend(self.stopped.clone());
-        if p.made_up {
+        if p.aside.made_up {
             // When such a host waits is not known.
             return out.into_iter().map(|d| d.severity(Severity::Note)).collect();
         }

@@ -209,7 +209,8 @@ impl Machine {
         while q.bounds.front().is_some_and(|b| b.0 < q.hw[0].retired) {
             q.bounds.pop_front();
         }
-        let slot = |dir| Some(q.hw(dir).slot(q.hw(dir).retired - 1));
+        // What was fetched last: of a ring that was changed, not all that was fetched retires.
+        let slot = |dir| Some(q.hw(dir).slot(q.hw(dir).fetched - 1));
         let kind = EventKind::Retire { tx: slot(Dir::Tx), rx: slot(Dir::Rx), packet_end: true };
         let agent = Agent::Engine(id);
         let batch = self.batch_of(agent, &kind);

@@ -425,8 +425,8 @@ impl Session {
         let program = match (&p.module, p.edits.is_empty()) {
             (None, _) => p.clone(),
             (Some(_), true) => {
-                let directives = p.directives.clone();
-                Arc::new(Program { directives, ..module_run::record(p)? })
+                let aside = p.aside.clone();
+                Arc::new(Program { aside, ..module_run::record(p)? })
             }
             (Some(_), false) => {
                 let text = "a module is saved as the record of its run, whose events are others than those at which the edits are made";

@@ -9,7 +9,7 @@ use super::order::{Order, order};
 use super::{Batching, RawImage, RingView};
 use crate::diag::{Diagnostic, Place, Report, SlotRef};
 use crate::engine::program::{
-    Blob, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, RingType,
+    Aside, Blob, Fill, HostOp, Program, QueueDecl, QueueId, Region, RegionKind, RingDecl, RingType,
     ScriptOp, Start,
 };
 use crate::limits::{MAX_HOST_OPS, MAX_QUEUES, MAX_RING_DESCS, MIN_RING_DESCS};
@@ -44,7 +44,7 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
     let profile = opts.profile.or_else(|| images.iter().find_map(|i| i.profile));
     let mut b = Builder {
         p: Program {
-            made_up: true,
+            aside: Aside { made_up: true, ..Aside::default() },
             ..Program::new(arch, profile.unwrap_or_else(Profile::default_profile))
         },
         opts,

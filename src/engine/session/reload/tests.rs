@@ -295,7 +295,7 @@ fn what_is_new_is_marked_until_the_session_moves() {
     let (p, q) = (program(&[1, 2]), program(&[1, 5, 2]));
     let mut s = Session::new(p);
     let last = events(&q).len() as u64;
-    run(&mut s, Command::Goto(Goto::Event(Expr::Num(u64::MAX))));
+    run(&mut s, Command::Goto(Goto::Event(Expr::Num(i64::MAX as u64))));
     let carried = reload(&mut s, q.clone());
     let new = slot_of(&events(&q), 5).unwrap();
     let two = slot_of(&events(&q), 2).unwrap();
