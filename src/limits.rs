@@ -321,6 +321,9 @@ pub const MAX_PROVED_EVENTS: u64 = 1 << 12;
 pub const MAX_PROVED_BYTES: u64 = 1 << 20;
 /// Places that were left by a jump and can be gone back to.
 pub const MAX_JUMPS: usize = 100;
+/// Events in which a made-up host sets its rings up and fills them, about twenty a queue; rings are
+/// opened behind them.
+pub const OPENING_EVENTS: u64 = 1 << 13;
 /// Operations of the host script up to which the screen shows the assembly of a program that came
 /// without one.
 pub const MAX_SHOWN_OPS: usize = 1 << 12;

@@ -87,9 +87,7 @@ fn every_sample_steps_to_its_end_and_back_to_event_0() {
 #[test]
 fn every_sample_is_the_same_as_image_and_as_text() {
     for (name, loaded) in samples() {
-        // What comments allow is no part of the program.
-        let directives = Vec::new();
-        let p = Program { directives, ..Arc::unwrap_or_clone(loaded.program.unwrap()) };
+        let p = Arc::unwrap_or_clone(loaded.program.unwrap());
         let image = container::write(&p).unwrap();
         let blob = dmadbg::engine::program::Blob::from_vec(image.clone());
         let (back, _) = container::read(&blob).unwrap();

@@ -295,9 +295,13 @@ fn a_raw_image_is_stepped_by_doorbells() {
     std::fs::write(&other, &rx).unwrap();
     let args = [file.to_str().unwrap(), other.to_str().unwrap(), "--no-init"];
     let mut t = Terminal::start(160, 45, &[], &args);
-    t.wait_for("event 0 of ");
+    // As it lies in the file, before anything is made of it.
+    t.wait_for("4 KiB");
+    t.wait_for("staged");
+    let opened = t.position();
+    assert!(opened > 0);
     t.keys("d");
-    t.wait("a doorbell", || t.position() > 0);
+    t.wait("a doorbell", || t.position() > opened);
     let rung = t.position();
     t.keys("s");
     t.wait("a pair", || t.position() > rung);

@@ -42,10 +42,12 @@ pub use args::Cli;
 pub use out::{Failure, Status};
 
 use crate::diag::{Diagnostic, Report};
-use crate::engine::command::Command;
+use crate::engine::command::{Command, Goto};
+use crate::engine::expr::Expr;
 use crate::engine::program::{HostOp, Program};
+use crate::engine::ring::EventKind;
 use crate::engine::session::Session;
-use crate::limits::{MAX_SHOWN_BYTES, MAX_SHOWN_OPS};
+use crate::limits::{MAX_SHOWN_BYTES, MAX_SHOWN_OPS, OPENING_EVENTS};
 use crate::load::{LoadOptions, SourceText, mapped};
 use crate::script::print;
 use crate::script::runner::{self, End, Line};
@@ -202,10 +204,9 @@ pub fn browse(
         Arc::new(crate::load::raw::browse_program(&loaded.images, &opts))
     };
     let program = loaded.program.clone().unwrap_or_else(browse);
-    let inferred = !loaded.images.is_empty();
     let source = loaded.source.or_else(|| disassembled(&program));
     let (notes, policy) = (loaded.report.items, loaded.policy);
-    let mut title = Title { file: loaded.name, notes, policy, source, inferred };
+    let mut title = Title { file: loaded.name, notes, policy, source };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }
@@ -257,6 +258,25 @@ fn disassembled(p: &Program) -> Option<SourceText> {
     Some(SourceText { text: listing.text.into(), lines: listing.lines })
 }
 
+/// Rings whose host is made up (MODEL) are shown as they lie in their file: behind the operations
+/// that put them there, before the first that does something with them. A script begins at event 0.
+fn as_it_lies(session: &mut Session) -> Option<Line> {
+    let program = session.program().clone();
+    if !program.aside.made_up {
+        return None;
+    }
+    let puts = |op: u32| {
+        let op = program.script.get(op as usize).map(|s| &s.op);
+        matches!(op, Some(HostOp::InitQueue { .. } | HostOp::CopyIn { .. }))
+    };
+    let first = session.events(1, OPENING_EVENTS).into_iter().find_map(|e| match e.kind {
+        EventKind::Call { op } if !puts(op) => Some(e.n),
+        _ => None,
+    })?;
+    let goto = Command::Goto(Goto::Event(Expr::Num(first - 1)));
+    Some(Line::new("<opened>", goto))
+}
+
 /// Opens the screen on a program.
 fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     if let Err(d) = ui::check_terminal() {
@@ -277,7 +297,8 @@ fn open_screen(args: &OpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     title.policy = scripts.policy.over(&title.policy);
     let record = args.record.as_ref().map(|path| Recorder::create(path, &title.file));
     let mut opening = Opening { record: record.transpose().map_err(Report::from)?, refused: None };
-    let mut lines = lines.iter();
+    let beginning = if lines.is_empty() { as_it_lies(&mut session) } else { None };
+    let mut lines = beginning.into_iter().chain(lines.iter());
     let init = lines.by_ref().take(scripts.init);
     opening.refused = run_first(&mut session, &title, init, None)?;
     if opening.refused.is_none() {

@@ -66,9 +66,10 @@ fn drawn(
         // Each command has its part of them.
         session = session.bounded(events / (lines.len() + keys.len() + 1) as u64);
     }
+    let beginning = if lines.is_empty() { super::as_it_lies(&mut session) } else { None };
     let model = Model::new(session, title, theme, args.size);
     let mut screen = Screen { model, writes: events.is_none() };
-    let end = runner::run(&mut screen, lines.iter(), &mut |_| {});
+    let end = runner::run(&mut screen, beginning.into_iter().chain(lines.iter()), &mut |_| {});
     for key in keys {
         screen.press(*key)?;
     }

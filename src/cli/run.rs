@@ -97,7 +97,6 @@ pub fn run_lines(
         notes: report.items.clone(),
         policy: policy.clone(),
         source: loaded.source.or_else(|| super::disassembled(session.program())),
-        inferred: !loaded.images.is_empty(),
     };
     let mut target = Bounded { session: &mut session, title: &title, left: args.rings.max_events };
     let end = runner::run(&mut target, lines.iter(), &mut |line| {

@@ -123,7 +123,7 @@ fn open(args: &SampleOpenArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let loaded = load_bytes(sample.name, blob, &LoadOptions::default())?;
     let policy = scripts.policy.over(&loaded.policy);
     let (source, notes) = (loaded.source, loaded.report.items);
-    let mut title = Title { file: loaded.name, notes, policy, source, inferred: false };
+    let mut title = Title { file: loaded.name, notes, policy, source };
     if let Some(m) = &loaded.module {
         title.notes.extend(m.diagnostics());
     }

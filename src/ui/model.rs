@@ -59,8 +59,6 @@ pub struct Title {
     pub policy: Policy,
     /// The assembly of the program, where it has one.
     pub source: Option<SourceText>,
-    /// What the host does is not in the file but was made up for it: races are hints then.
-    pub inferred: bool,
 }
 
 /// Where the user looks.
@@ -717,9 +715,6 @@ impl Model {
             .is_some_and(|(of, at, by)| *at == n && of.as_ptr() == Arc::as_ptr(p) && *by == asked)
         {
             self.derived.races = self.session.races_here(MAX_SCREEN_RACE_EVENTS);
-            if self.title.inferred {
-                self.derived.races.iter_mut().for_each(|d| d.severity = Severity::Note);
-            }
             self.derived.races_at = Some((Arc::downgrade(p), n, asked));
         }
     }
