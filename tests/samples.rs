@@ -3,7 +3,6 @@
 
 mod back_and_forth;
 
-use dmadbg::engine::program::Program;
 use dmadbg::engine::ring::{EventKind, Ret, machine};
 use dmadbg::load::{self, LoadOptions, asm, container, disasm};
 use std::collections::{BTreeMap, BTreeSet};

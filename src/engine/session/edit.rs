@@ -14,7 +14,8 @@ use crate::engine::module_run;
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::machine::Finding;
 use crate::limits::MAX_EDITS;
-use crate::udma::{DESC_BYTES, Desc, Dir, cause, field, reg};
+use crate::udma::field::{self, Field};
+use crate::udma::{DESC_BYTES, Desc, Dir, cause, reg};
 use imbl::Vector;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -170,11 +171,28 @@ impl Session {
         let at = word.offset();
         let stored = new.to_bytes()[at..at + word.bytes()].to_vec();
         let change = Change::Store { addr: slot + at as u64, bytes: Blob::from_vec(stored) };
-        let mut told = format!("{name}: {} -> {}", shown(old), shown(value));
-        if field.is_some() {
-            let (a, b) = (desc.word(word), new.word(word));
-            told.push_str(&format!(" ({} {a:#010x} -> {b:#010x})", word.name()));
-        }
+        let (a, b, w) = (desc.word(word), new.word(word), usize::from(word.bits() / 4) + 2);
+        let words = format!("{a:#0w$x} -> {b:#0w$x}");
+        let mut told = match field {
+            Some(_) => {
+                format!("{name}: {} -> {} ({} {words})", shown(old), shown(value), word.name())
+            }
+            None => {
+                // What it means, where that is not much.
+                let of = |f: &&Field| desc.get(f) != new.get(f);
+                let changed: Vec<_> = field::fields_of(view, word).filter(of).collect();
+                let one = |f: &&Field| {
+                    format!("{}: {} -> {}", f.name, shown(desc.get(f)), shown(new.get(f)))
+                };
+                match changed.len() {
+                    1..=3 => {
+                        let list: Vec<_> = changed.iter().map(one).collect();
+                        format!("{name}: {words} ({})", list.join(", "))
+                    }
+                    _ => format!("{name}: {words}"),
+                }
+            }
+        };
         let held = match dir {
             Dir::Tx => &q.packet.tx,
             Dir::Rx => &q.packet.rx,
