@@ -2,6 +2,7 @@
 //! nearest name that would do, and status 2; a failed assertion is status 1 and says why.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use dmadbg::limits::MAX_SCRIPT_COMMANDS;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -191,10 +192,12 @@ fn a_script_of_ten_megabytes_is_read_and_one_of_too_many_commands_refused() {
     let f = Folder::new();
     let r = f.script(format!("{}echo done\n", "# a comment\n".repeat((10 << 20) / 12)));
     assert_eq!((r.status, r.out.as_str()), (0, "done\n"), "{}", r.err);
-    let r = f.script("echo\n".repeat((10 << 20) / 5));
-    assert_eq!(r.status, 2);
+    // A `source` counts too: these are 2^16 each time, and 2^24 in all before the last line.
+    f.write("many.dbg", "echo\n".repeat((1 << 16) - 1));
+    let r = f.script(format!("{}echo\n", "source many.dbg\n".repeat(MAX_SCRIPT_COMMANDS >> 16)));
+    assert_eq!((r.status, r.out.as_str()), (2, ""), "nothing runs: {}", r.err);
     assert!(r.err.contains("error[S009]") && r.err.contains("commands"), "{}", r.err);
-    assert!(r.err.contains("s.dbg:1048577:1"), "{}", r.err);
+    assert!(r.err.contains("s.dbg:257:1"), "{}", r.err);
     // Mistakes without end are counted.
     let r = f.script("x1\n".repeat(200_000));
     assert!(r.status == 2 && r.err.contains("more of S001") && r.err.len() < 10_000);

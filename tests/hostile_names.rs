@@ -206,7 +206,7 @@ fn every_verb_escapes_what_it_tells_of_files() {
         call(&[&"test", &expects]);
         call(&[&"test", &expects, &"--filter", &evil]);
         call(&[&"test", &inputs.folder.path()]);
-        for f in ["csv", "descriptors", "events", "perfetto", EVIL] {
+        for f in ["csv", "descriptors", "events", "events-csv", "perfetto", EVIL] {
             call(&[&"export", dma, &"--as", &f]);
             call(&[&"export", bir, &"--as", &f]);
         }

@@ -102,10 +102,30 @@ fn a_file_that_is_cut_written_to_or_grows_while_it_is_read() {
 fn a_file_that_is_cut_below_the_screen() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("r.tx.bin");
+    let cut = |to| OpenOptions::new().write(true).open(&path).unwrap().set_len(to).unwrap();
+    // One that is watched is held whole: what it was stays, and the first line says so.
     ring(&path, SLOTS);
     let mut t = Terminal::start((120, 36), &[], &[path.as_os_str()]);
-    t.wait_for("tx");
-    OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+    t.wait_for("262144 slots");
+    t.keys(":info reload\r");
+    t.wait_for("the files are watched");
+    t.keys("\x1b");
+    cut(0);
+    t.wait_for("BROKEN");
+    // To the last slot, which was not looked at before.
+    t.keys("\x1b[F");
+    t.wait_for("0x0000_4000_3fff_f000");
+    assert!(!t.screen().contains("D035"), "{}", t.screen());
+    ring(&path, 64);
+    t.wait_for("64 slots");
+    assert!(!t.screen().contains("BROKEN"), "{}", t.screen());
+    assert!(t.leave().success());
+    // One that is not is mapped: what is no longer there is told of when it is looked at.
+    ring(&path, SLOTS);
+    let args = ["--no-watch".as_ref(), path.as_os_str()];
+    let mut t = Terminal::start((120, 36), &[], &args);
+    t.wait_for("262144 slots");
+    cut(0);
     t.keys("G");
     t.wait_for("D035");
     assert!(t.screen().contains("was cut from"), "{}", t.screen());
@@ -275,7 +295,7 @@ fn a_file_that_may_not_be_read_and_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("r.tx.bin");
     ring(&path, 64);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if File::open(&path).is_err() {
         let out = ended(dmadbg(dir.path()).arg("check").arg(&path));
         assert!(told(&out).contains("error[D007]"), "{}", told(&out));

@@ -203,6 +203,7 @@ pub fn fixtures(dir: &Path) {
     write("answers.dbg", b"answer 0x400040041030\n");
     write("mine.toml", LESSONS[0].1.as_bytes());
     std::fs::create_dir(dir.join("samples")).unwrap();
+    std::fs::create_dir(dir.join("compiler")).unwrap();
     write("samples/copy-4k.dma", text("copy-4k").as_bytes());
     // The rings of a copy as a driver's copy-out has them.
     let loaded = open(&[dir.join("prog.dma")], &LoadOptions::default()).unwrap();

@@ -90,7 +90,8 @@ impl Keys for Object<'_> {
 
     fn name(&mut self, key: &'static str, name: &str) {
         self.word(key);
-        self.out.extend_from_slice(Value::from(name).to_string().as_bytes());
+        let text = Value::from(name).to_string();
+        self.out.extend_from_slice(json_safe(&text).as_bytes());
     }
 
     fn open(&mut self, name: &'static str) {

@@ -92,8 +92,12 @@ fn load_asm_finds_double_names_and_overlaps() {
 
 #[test]
 fn load_asm_repeats_cannot_unfold_without_bound() {
-    let text = "dma 1\nstore addr=1 { repeat 1000000000 hex 00112233 }\n";
-    assert_eq!(codes(text)[0].0, "D025");
+    use crate::limits::MAX_EXPANDED_BYTES as MOST;
+    let text = |n: u64| format!("dma 1\nstore addr=1 {{ repeat {n} hex 00112233 }}\n");
+    assert_eq!(codes(&text(MOST / 4 + 1)), [("D025", 2, 33)]);
+    assert_eq!(codes(&text(MOST)), [("D025", 2, 33)]);
+    // More than that of anything is no number here.
+    assert_eq!(codes(&text(MOST + 1)), [("D052", 2, 23)]);
 }
 
 #[test]

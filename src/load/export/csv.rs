@@ -2,6 +2,7 @@
 //! last one (`docs/export.md`, "Events as CSV").
 
 use super::EventWriter;
+use crate::diag::render::printable;
 use crate::engine::edit::Edit;
 use crate::engine::program::Program;
 use crate::engine::ring::Event;
@@ -90,7 +91,7 @@ impl Keys for Cells<'_> {
         }
         self.more.extend_from_slice(key.as_bytes());
         self.more.push(b'=');
-        self.more.extend_from_slice(name.as_bytes());
+        self.more.extend_from_slice(printable(name).as_bytes());
     }
 
     fn open(&mut self, name: &'static str) {
@@ -119,7 +120,7 @@ fn push(out: &mut Vec<u8>, value: Val) {
 /// What stands in the last column; quoted where its characters ask for that.
 fn finish(more: &[u8], out: &mut Vec<u8>) {
     // Of what stands there only sentences and names of a file could have such characters.
-    if more.iter().any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r')) {
+    if more.iter().any(|b| matches!(b, b',' | b'"')) {
         out.push(b'"');
         for b in more {
             if *b == b'"' {
@@ -161,7 +162,7 @@ impl EventWriter for Csv<'_> {
         let told = edit_json(self.program, e, 0);
         for (key, value) in told.as_object().into_iter().flatten().filter(|(k, _)| *k != "t_us") {
             let value = match value {
-                Value::String(s) => s.clone(),
+                Value::String(s) => printable(s),
                 Value::Null => String::new(),
                 other => other.to_string(),
             };

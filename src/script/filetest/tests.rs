@@ -98,13 +98,13 @@ fn in_hex_text_a_comment_has_a_line_of_its_own() {
 
 #[test]
 fn mistakes_are_told_at_their_word_all_at_once() {
-    let text = "bir 2\n; test: chek\n; test: render\n; status: 7\n; expect eror[D001]: x\n\
+    let text = "bir 2\n; test: chek\n; test: book\n; status: 7\n; expect eror[D001]: x\n\
                 ; statsu: 1\n; test: check\n; expect error[D999]: x\n; program: a\nfunc ; error[X001]: a\n";
     let all = wrong(Grammar::Bir, text);
     let places: Vec<_> = all.iter().map(|(l, c, _)| (*l, *c)).collect();
     assert_eq!(places, [(2, 9), (3, 9), (4, 11), (5, 10), (6, 3), (8, 16), (9, 12), (10, 14)]);
     assert!(all[0].2.contains("did you mean `check`?"), "{}", all[0].2);
-    assert!(all[1].2.contains("cannot run `render` one of check, lower"), "{}", all[1].2);
+    assert!(all[1].2.contains("cannot run `book` one of check, lower"), "{}", all[1].2);
     assert!(all[3].2.contains("did you mean `error`?"), "{}", all[3].2);
     assert!(all[4].2.contains("did you mean `status`?"), "{}", all[4].2);
 }
