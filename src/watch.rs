@@ -4,7 +4,8 @@
 //! The directories that the files are in are watched, not the files: saving may replace a file
 //! by another of its name, truncate it and write it anew, or delete it and make it again, and
 //! only the directory sees all of that. Where a directory is missing the nearest one above it
-//! is watched until it is there. Nothing is polled: while nothing changes, nothing runs.
+//! is watched until it is there. Nothing is polled: while nothing in those directories changes,
+//! nothing runs. Where others only read in them the system's thread is woken to pass it over.
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};

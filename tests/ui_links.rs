@@ -38,15 +38,26 @@ fn lines(m: &Model, which: Pane) -> Vec<String> {
     shown.lines().skip(1).map(cut).collect()
 }
 
-/// Lines of the assembly or the module with the mark, by their number from 0.
-fn marked_lines(m: &Model) -> BTreeSet<usize> {
+/// Lines of the assembly or the module that are shown, by their number from 0. A line of a module
+/// shows the number that it has in the file, if any; which one it is is told by its row.
+fn shown_lines(m: &Model) -> Vec<(usize, String)> {
     let all = lines(m, Pane::Source);
-    let marked = all.iter().filter(|l| l.chars().take(3).any(|c| matches!(c, '◆' | '◇')));
-    let number = |l: &String| {
-        let words = l.trim_start_matches(|c: char| !c.is_ascii_digit());
-        words.split_whitespace().next()?.parse::<usize>().ok().map(|n| n - 1)
-    };
-    marked.filter_map(number).collect()
+    if m.listing().is_none() {
+        let number = |l: &String| {
+            let words = l.trim_start_matches(|c: char| !c.is_ascii_digit());
+            words.split_whitespace().next()?.parse::<usize>().ok().map(|n| n - 1)
+        };
+        return all.into_iter().filter_map(|l| Some((number(&l)?, l))).collect();
+    }
+    let parts = dmadbg::ui::source::split(all.len(), m.passes_stand());
+    let rows = all.into_iter().skip(parts.stages).take(parts.text);
+    rows.enumerate().map(|(n, l)| (m.source.top + n, l)).collect()
+}
+
+/// Those with the mark.
+fn marked_lines(m: &Model) -> BTreeSet<usize> {
+    let marked = |l: &str| l.chars().take(3).any(|c| matches!(c, '◆' | '◇'));
+    shown_lines(m).into_iter().filter(|(_, l)| marked(l)).map(|(n, _)| n).collect()
 }
 
 /// Events in sight with the mark.
@@ -316,9 +327,8 @@ fn cell(selected: &str, pane_name: &str) {
             only_of_its_slots(&m);
         }
         (1, "events") => {
-            let m = instruction();
-            let l = m.listing().unwrap();
-            let pos = l.inst_at(m.source.cursor).unwrap();
+            let mut m = instruction();
+            let pos = m.listing().unwrap().inst_at(m.source.cursor).unwrap();
             let marked = marked_events(&m);
             // Its beginnings and ends, and no one else's.
             for (n, p) in m.derived.events.iter().filter_map(|e| match e.kind {
@@ -327,6 +337,14 @@ fn cell(selected: &str, pane_name: &str) {
             }) {
                 assert_eq!(marked.contains(&n), p == pos, "event {n}");
             }
+            // And what the engine does for it, where that is in sight.
+            m.event_cursor = *m.derived.links.events.first().unwrap();
+            m.prepare();
+            while events_where(&m, |_, k| matches!(k, EventKind::Visible { .. })).is_empty() {
+                m.event_cursor += 1;
+                m.prepare();
+            }
+            let marked = marked_events(&m);
             let engine = events_where(&m, |_, k| matches!(k, EventKind::Visible { .. }));
             assert!(marked.intersection(&engine).next().is_some(), "{marked:?}");
         }
@@ -359,9 +377,11 @@ fn cell(selected: &str, pane_name: &str) {
             assert!(!marked.is_empty() && marked.is_subset(&all), "{marked:?} {all:?}");
             let rows = m.source.top..m.source.top + 20;
             assert!(all.iter().filter(|n| rows.contains(n)).all(|n| marked.contains(n)));
-            // It is lit in the row of the cursor.
-            let number = format!("{} ", m.source.cursor + 1);
-            assert!(lines(&m, Pane::Source).iter().any(|l| l.contains(&number)));
+            // The row of the cursor is that of the instruction, and shows its text.
+            let start: String = l.lines[m.source.cursor].text.trim().chars().take(30).collect();
+            let shown = shown_lines(&m);
+            let (_, row) = shown.iter().find(|(n, _)| *n == m.source.cursor).unwrap();
+            assert!(row.contains(&start), "{row}");
         }
         (1 | 2, "checks") => {
             let mut m = faulted_module();
@@ -786,17 +806,22 @@ fn a_flip_is_told_before_and_after() {
     m.prepare();
     let before = text(&draw(&m));
     assert!(before.contains("a flip   last: "), "{before}");
+    // All that is told below that line, in the pane alone, where nothing follows it.
+    let of = |m: &Model, from: &str| {
+        let shown = text(&pane(m, Pane::Inspector, 120, 40));
+        let told = shown.lines().skip_while(|l| !l.contains(from)).skip(1);
+        let told: Vec<String> = told.map(str::to_owned).collect();
+        assert!(told.iter().any(|l| l.contains("checks ")), "{shown}");
+        assert!(told.iter().any(|l| l.contains("run ")), "{shown}");
+        told
+    };
+    let told = of(&m, "a flip ");
     let position = m.session.position();
     keys(&mut m, " ");
     assert_eq!(m.session.position(), position);
     let after = text(&draw(&m));
     assert!(after.contains("flipped  last: "), "{after}");
-    let of = |t: &str, from: &str| {
-        let all: Vec<String> = t.lines().map(|l| l.chars().take(110).collect()).collect();
-        let at = all.iter().position(|l| l.contains(from)).unwrap();
-        all[at + 1..at + 4].join("\n")
-    };
-    assert_eq!(of(&before, "a flip "), of(&after, "flipped "));
+    assert_eq!(told, of(&m, "flipped "));
     // Taken back it is told anew, and another bit has its own.
     keys(&mut m, "u");
     assert!(text(&draw(&m)).contains("a flip   last: "));
@@ -806,7 +831,8 @@ fn a_flip_is_told_before_and_after() {
     let mut m = model(one_direction(), "x", (160, 45));
     m.focus = Pane::Inspector;
     m.prepare();
-    assert!(text(&draw(&m)).contains("nothing runs"), "{}", text(&draw(&m)));
+    let shown = text(&pane(&m, Pane::Inspector, 120, 40));
+    assert!(shown.contains("nothing runs"), "{shown}");
     // Without the focus nothing is worked out.
     keys(&mut m, "<Tab>");
     assert!(m.derived.flipping.is_none());

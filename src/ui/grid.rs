@@ -37,6 +37,23 @@ impl Shape {
         let (row, byte) = (at.checked_div(self.stride)?, at % self.stride);
         (row < self.rows && byte < self.pitch).then(|| (row, byte / self.elem.max(1)))
     }
+
+    /// Row and element of the first byte and of the last one that it has of `len` bytes at a flat
+    /// address: a stretch may begin and end between its rows, or before and after them.
+    pub fn ends(&self, at: u64, len: u64) -> Option<((u64, u64), (u64, u64))> {
+        let last = at.saturating_add(len.checked_sub(1)?).checked_sub(self.base)?;
+        let first = at.saturating_sub(self.base);
+        let (elem, most) = (self.elem.max(1), self.pitch.checked_sub(1)?);
+        let mut a = (first.checked_div(self.stride)?, first % self.stride);
+        if a.1 > most {
+            a = (a.0 + 1, 0);
+        }
+        let mut b = (last / self.stride, (last % self.stride).min(most));
+        if b.0 >= self.rows {
+            b = (self.rows.checked_sub(1)?, most);
+        }
+        (a <= b).then_some(((a.0, a.1 / elem), (b.0, b.1 / elem)))
+    }
 }
 
 /// Bytes that one descriptor touches, in the order in which it does.
@@ -166,6 +183,9 @@ pub fn cells(shape: &Shape, segments: &[Segment], w: Window) -> Vec<Vec<Cell>> {
             let start = shape.base.saturating_add(row.saturating_mul(shape.stride));
             let lo = start.saturating_add(w.from.1.saturating_mul(elem));
             let hi = start.saturating_add(shape.pitch);
+            if lo >= hi {
+                continue;
+            }
             let mut k = segments.partition_point(|s| s.at.saturating_add(s.len) <= lo);
             while let Some(s) = segments.get(k).filter(|s| s.at < hi) {
                 k += 1;
@@ -197,7 +217,7 @@ pub fn order(shape: &Shape, touch: &Touch, w: Window) -> Vec<Vec<Option<u64>>> {
         let end = at.saturating_add(*len);
         // A run may go on over several rows.
         while from < end {
-            let Some((row, column)) = shape.place(from) else { break };
+            let Some(((row, column), _)) = shape.ends(from, end - from) else { break };
             let start = shape.base + row * shape.stride;
             let to = end.min(start + shape.pitch);
             let last = (to - 1 - start) / elem;
@@ -224,10 +244,9 @@ pub fn order(shape: &Shape, touch: &Touch, w: Window) -> Vec<Vec<Option<u64>>> {
 /// The window that shows all that is touched, as large as there is room for.
 pub fn fit(shape: &Shape, segments: &[Segment], room: (usize, usize)) -> Window {
     let room = (room.0.max(1), room.1.max(1));
-    let place = |at: u64| shape.place(at).unwrap_or((0, 0));
     let (mut lo, mut hi) = ((u64::MAX, u64::MAX), (0, 0));
     for s in segments {
-        let (a, b) = (place(s.at), place(s.at + s.len - 1));
+        let Some((a, b)) = shape.ends(s.at, s.len) else { continue };
         // What goes on in the next row fills both.
         let columns = if a.0 == b.0 { (a.1, b.1) } else { (0, shape.columns().max(1) - 1) };
         lo = (lo.0.min(a.0), lo.1.min(columns.0));
@@ -243,17 +262,22 @@ pub fn fit(shape: &Shape, segments: &[Segment], room: (usize, usize)) -> Window 
     if hi.1 < room.1 as u64 {
         lo.1 = 0;
     }
-    let scale = |n: u64, room: usize| n.div_ceil(room as u64).max(1);
-    let scale = (scale(hi.0 - lo.0 + 1, room.0), scale(hi.1 - lo.1 + 1, room.1));
-    // Cells begin at whole multiples, so that scrolling does not change them.
-    let from = (lo.0 / scale.0 * scale.0, lo.1 / scale.1 * scale.1);
-    // Which may take one more cell than there is room for.
-    let more = |from: u64, hi: u64, scale: u64, room: usize| {
-        if hi - from < scale.saturating_mul(room as u64) { scale } else { scale + 1 }
-    };
-    let scale = (more(from.0, hi.0, scale.0, room.0), more(from.1, hi.1, scale.1, room.1));
-    let from = (lo.0 / scale.0 * scale.0, lo.1 / scale.1 * scale.1);
+    let (rows, columns) = (whole(lo.0, hi.0, room.0), whole(lo.1, hi.1, room.1));
+    let (from, scale) = ((rows.0, columns.0), (rows.1, columns.1));
     Window { from, scale, room }
+}
+
+/// Where cells begin and how many rows or elements each has, so that `lo` to `hi` are in sight. They
+/// begin at whole multiples, so that scrolling does not change them; which may take one more cell
+/// than there is room for, and then a larger scale.
+fn whole(lo: u64, hi: u64, room: usize) -> (u64, u64) {
+    let (room, n) = (room as u64, hi.saturating_sub(lo));
+    let fits = |s: &u64| hi - lo / s * s < s.saturating_mul(room);
+    let least = n.saturating_add(1).div_ceil(room).max(1);
+    // However `lo` lies, it leaves all but one of the cells for what follows.
+    let enough = if room == 1 { hi.saturating_add(1) } else { n / (room - 1) + 1 };
+    let scale = (least..enough).take(8).find(fits).unwrap_or(enough);
+    (lo / scale * scale, scale)
 }
 
 /// The grids of a transfer.
@@ -363,6 +387,35 @@ mod tests {
             })
     }
 
+    /// Two bytes, the last one of a row and the one after it, which lies in no row.
+    #[test]
+    fn what_leaves_its_row_is_in_the_window_all_the_same() {
+        let shape = Shape {
+            name: String::new(),
+            row_name: "row",
+            base: 10_000,
+            stride: 16,
+            pitch: 11,
+            rows: 100,
+            elem: 1,
+            first: 0,
+        };
+        assert_eq!(shape.ends(10_410, 2), Some(((25, 10), (25, 10))));
+        assert_eq!(shape.ends(10_411, 2), None);
+        assert_eq!(shape.ends(10_411, 6), Some(((26, 0), (26, 0))));
+        assert_eq!(shape.ends(9_990, 12), Some(((0, 0), (0, 1))));
+        assert_eq!(shape.ends(10_000 + 99 * 16, 400), Some(((99, 0), (99, 10))));
+        assert_eq!(shape.ends(10_000 + 100 * 16, 4), None);
+        assert_eq!((shape.ends(9_000, 20), shape.ends(10_000, 0)), (None, None));
+        let s = Segment { at: 10_410, len: 2, first: 0, times: 1, by_current: 1 };
+        let w = fit(&shape, &[s], (7, 9));
+        assert!(w.from.0 <= 25 && 25 < w.from.0 + 7 * w.scale.0, "{w:?}");
+        // And what begins between rows has its order in the next.
+        let touch = Touch { number: 0, runs: vec![(10_014, 4)] };
+        let drawn = order(&shape, &touch, Window { from: (0, 0), scale: (1, 1), room: (3, 3) });
+        assert_eq!(drawn[1], [Some(2), Some(3), None]);
+    }
+
     proptest! {
         /// A cell says of its elements what going through all addresses one by one says.
         #[test]
@@ -442,11 +495,14 @@ mod tests {
             let window = fit(&shape, &segments, (7, 9));
             let drawn = cells(&shape, &segments, window);
             for s in &segments {
-                let Some((row, column)) = shape.place(s.at) else { continue };
-                let r = (row - window.from.0) / window.scale.0;
-                let c = (column - window.from.1) / window.scale.1;
-                prop_assert!(r < 7 && c < 9, "{:?} {:?}", window, s);
-                prop_assert!(drawn[r as usize][c as usize].first.is_some());
+                // Whatever of it lies in the rows, though it begin or end between them.
+                for (row, column) in (s.at..s.at + s.len).filter_map(|b| shape.place(b)) {
+                    prop_assert!(row >= window.from.0 && column >= window.from.1);
+                    let r = (row - window.from.0) / window.scale.0;
+                    let c = (column - window.from.1) / window.scale.1;
+                    prop_assert!(r < 7 && c < 9, "{:?} {:?}", window, s);
+                    prop_assert!(drawn[r as usize][c as usize].first.is_some());
+                }
             }
         }
     }

@@ -300,7 +300,7 @@ pub fn areas_with(
     let stands = if focus.is_tab() && !bottom { focus } else { Pane::Inspector };
     match texts {
         Texts::Module => with_source(main, rows, (focus, stands), arrangement, &mut out),
-        Texts::Assembly => with_assembly(main, (focus, stands), arrangement, &mut out),
+        Texts::Assembly => with_assembly(main, rows, (focus, stands), arrangement, &mut out),
         Texts::None => full(main, (focus, stands), arrangement, &mut out),
     }
     out
@@ -340,9 +340,16 @@ fn full(main: Rect, (focus, stands): (Pane, Pane), a: &Arrangement, out: &mut Ar
     side(right, a, out);
 }
 
-/// All panes with an assembly: on the left where there is much room.
-fn with_assembly(main: Rect, (focus, stands): (Pane, Pane), a: &Arrangement, out: &mut Areas) {
-    if main.width < WIDE.0 || main.height < WIDE.1 {
+/// All panes with an assembly: on the left where there is much room. `rows` were there before
+/// the bottom was cut off, so that moving its border never takes a pane away.
+fn with_assembly(
+    main: Rect,
+    rows: u16,
+    (focus, stands): (Pane, Pane),
+    a: &Arrangement,
+    out: &mut Areas,
+) {
+    if main.width < WIDE.0 || rows < WIDE.1 {
         return full(main, (focus, stands), a, out);
     }
     let natural = main.width / 3;
@@ -431,7 +438,8 @@ fn with_source(
                 out.panes.push((Pane::Passes, passes));
             }
             false => {
-                let (mut source, natural) = (texts, texts.height * 11 / 20);
+                // So much that on 60 rows the table of the stages has room.
+                let (mut source, natural) = (texts, texts.height * 5 / 9);
                 let most = texts.height.saturating_sub(LEAST.1);
                 let passes = cut_bottom(&mut source, a.size(Edge::Passes, natural, LEAST.1, most));
                 out.panes.push((Pane::Source, source));
