@@ -13,6 +13,7 @@ impl Model {
         let intro = (play.at() == 0).then(|| play.whole());
         self.lesson = Some(play);
         if let Some(lines) = intro {
+            self.answers = "lesson".to_owned();
             self.popup = Some((Popup::Output(lines), 0));
         }
         self.prepare();
@@ -33,6 +34,7 @@ impl Model {
             self.begin_with(session);
         }
         if !lines.is_empty() {
+            self.answers = "lesson".to_owned();
             self.popup = Some((Popup::Output(lines), 0));
         }
         Ok(())
@@ -56,6 +58,7 @@ impl Model {
         }
         lines.extend(lesson.facts.iter().map(|f| format!("* {} ({})", f.text, f.source)));
         lines.extend([String::new(), format!("`dmadbg learn {n}` takes it.")]);
+        self.answers = "lesson".to_owned();
         self.popup = Some((Popup::Output(lines), 0));
     }
 

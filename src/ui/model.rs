@@ -235,6 +235,8 @@ pub struct Model {
     pub history: Vec<String>,
     /// The access grid, while it is open.
     pub grid: Option<Grid>,
+    /// What the text over the screen answers: a command, or what it is of.
+    pub answers: String,
     /// A text over the screen, and how far it is scrolled.
     pub popup: Option<(Popup, usize)>,
     /// The newest answer.
@@ -334,6 +336,7 @@ impl Model {
             lesson: None,
             history: Vec::new(),
             grid: None,
+            answers: String::new(),
             popup: None,
             said: None,
             asked: Vec::new(),
@@ -481,6 +484,7 @@ impl Model {
             self.prepare();
             return Ok(false);
         }
+        self.answers = crate::script::print(command);
         let mut outcome = self.execute(command, watch)?;
         self.settled = self.session.selected();
         if outcome.quit {
@@ -614,6 +618,7 @@ impl Model {
             self.popup = Some((Popup::Help, 0));
             return;
         };
+        self.answers = format!("help {name}");
         self.popup = Some((Popup::Output(crate::script::help::help(Some(name))), 0));
     }
 

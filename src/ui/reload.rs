@@ -160,6 +160,7 @@ impl Model {
                     lines.extend(ended.output);
                     // The end of it tells what went wrong.
                     let from = lines.len();
+                    self.answers = "the command that a change runs".to_owned();
                     self.popup = Some((Popup::Output(lines), from));
                     let most = super::view::popup::max_scroll(self);
                     if let Some((_, scroll)) = &mut self.popup {

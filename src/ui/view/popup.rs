@@ -7,7 +7,7 @@ use crate::engine::ring::Life;
 use crate::ui::keymap::{Keymap, When};
 use crate::ui::layout::{Pane, Texts};
 use crate::ui::model::{Model, Popup};
-use crate::ui::rows::{self, Row, width, wrap};
+use crate::ui::rows::{self, Row, clip, width, wrap};
 use crate::ui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -133,9 +133,10 @@ pub fn draw(model: &Model, buf: &mut Buffer) {
     let t = model.theme;
     let inner = usize::from(area.height.saturating_sub(2));
     let scroll = (*scroll).min(content.len().saturating_sub(inner));
+    let answers = printable(&model.answers);
     let name = match popup {
         Popup::Help => "help",
-        Popup::Output(_) => "answer",
+        Popup::Output(_) => &clip(&answers, usize::from(area.width).saturating_sub(8)),
         Popup::Jumps(_) => "places",
     };
     let more = match content.len().saturating_sub(scroll + inner) {
