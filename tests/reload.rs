@@ -48,7 +48,10 @@ impl Screen {
 
     fn open(dir: TempDir, args: Vec<String>) -> Screen {
         let t = Terminal::start(150, 40, &[], &args);
-        t.wait_for("event 0");
+        // Rings from raw images begin behind what puts them there.
+        t.wait("the screen stands", || {
+            t.screen().lines().next().is_some_and(|l| l.contains(" event "))
+        });
         // Whatever is changed from here on is seen to change.
         std::thread::sleep(Duration::from_millis(300));
         Screen { dir, t }
@@ -202,10 +205,13 @@ fn two_inputs_that_change_together_are_one_change() {
     let file = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
     let args = vec!["--tx".into(), file("a.bin"), "--rx".into(), file("b.bin")];
     let mut s = Screen::open(dir, args);
+    let at = s.t.position();
+    assert_ne!(at, 0);
     write(s.dir.path(), 3, 64);
     s.shows("reloaded: ");
     s.t.keys(":info reload\r");
     s.t.wait_for("they changed once");
+    assert_eq!(s.t.position(), at, "where they lie in their rings");
     s.t.keys("\x1b");
     // A raw image whose size is no number of descriptors is none.
     fs::write(s.path("a.bin"), [1u8; 40]).unwrap();
