@@ -309,9 +309,8 @@ fn alone_on_the_screen_the_timeline_has_the_events_below_it() {
         mouse(&mut m, UP, at);
         let shown = text(&draw(&m));
         // Those of the selected slot have a mark before their number.
-        let numbered = |l: &str, n: u64| {
-            l.trim_start_matches([' ', '◆']).starts_with(&format!("{n} "))
-        };
+        let numbered =
+            |l: &str, n: u64| l.trim_start_matches([' ', '◆']).starts_with(&format!("{n} "));
         let line = |n: u64| shown.lines().position(|l| numbered(l, n));
         let here = shown.lines().position(|l| l.trim_start().starts_with(&format!("▶{to:>3} ")));
         let here = here.unwrap_or_else(|| panic!("{shown}"));

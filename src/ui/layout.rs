@@ -1,7 +1,8 @@
 //! Where each pane lies, as a function of the size and the focus.
 //!
-//! From 120x30 on all panes are shown. Below, down to 80x24, one pane has the screen between
-//! the header and the status lines; the two rings share a table there and a summary of the
+//! From 120x30 on all panes are shown; narrower, from 80x36 on, most of them in a stack
+//! ([`super::stacked`]). Below, down to 80x24, one pane has the screen between the header and the
+//! status lines; the two rings share a table there and a summary of the
 //! selected descriptor lies below it. Smaller still, the header goes first, then the status.
 //!
 //! The timeline, the budget and the stops share the bottom where there are rows enough; where
@@ -12,6 +13,7 @@
 //! rings.
 
 use super::arrange::{Arrangement, Border, Edge};
+use super::stacked::{STACKED, stacked};
 use ratatui::layout::Rect;
 
 /// A pane that can have the focus, in the order in which Tab visits them.
@@ -135,6 +137,8 @@ pub enum Class {
     Tiny,
     /// One pane between header and status.
     Compact,
+    /// Panes above one another, on a narrow screen with many rows.
+    Stacked,
     /// All panes.
     Full,
 }
@@ -202,7 +206,7 @@ const ABOVE_BOTTOM: u16 = FULL.1 - 4;
 const WITH_SCRUBBER: u16 = 24;
 
 /// Cuts `n` rows off the top of an area.
-fn cut_top(area: &mut Rect, n: u16) -> Rect {
+pub(super) fn cut_top(area: &mut Rect, n: u16) -> Rect {
     let n = n.min(area.height);
     let top = Rect { height: n, ..*area };
     area.y += n;
@@ -211,7 +215,7 @@ fn cut_top(area: &mut Rect, n: u16) -> Rect {
 }
 
 /// Cuts `n` rows off the bottom of an area.
-fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
+pub(super) fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
     let n = n.min(area.height);
     area.height -= n;
     Rect { y: area.y + area.height, height: n, ..*area }
@@ -236,6 +240,12 @@ pub fn areas_with(
     let room = width >= FULL.0 && height >= FULL.1.saturating_add(lesson);
     let class = if room && !arrangement.zoom {
         Class::Full
+    } else if width >= STACKED.0
+        && width < FULL.0
+        && height >= STACKED.1.saturating_add(lesson)
+        && !arrangement.zoom
+    {
+        Class::Stacked
     } else if width >= COMPACT.0 && height >= COMPACT.1 {
         Class::Compact
     } else {
@@ -276,7 +286,7 @@ pub fn areas_with(
     let lesson = lesson.min(main.height / 2);
     out.lesson = cut_top(&mut main, lesson);
     let rows = main.height;
-    let bottom = class == Class::Full && rows >= WITH_BOTTOM;
+    let bottom = class >= Class::Stacked && rows >= WITH_BOTTOM;
     if focus != Pane::Timeline && !bottom && rows >= WITH_SCRUBBER {
         out.scrubber = cut_bottom(&mut main, 1);
     }
@@ -298,6 +308,10 @@ pub fn areas_with(
     }
     // Without a place of their own they have the one of the descriptor.
     let stands = if focus.is_tab() && !bottom { focus } else { Pane::Inspector };
+    if class == Class::Stacked {
+        stacked(main, rows, texts, (focus, stands), arrangement, &mut out);
+        return out;
+    }
     match texts {
         Texts::Module => with_source(main, rows, (focus, stands), arrangement, &mut out),
         Texts::Assembly => with_assembly(main, rows, (focus, stands), arrangement, &mut out),
@@ -307,18 +321,18 @@ pub fn areas_with(
 }
 
 /// Smallest width and height of a pane whose border is moved.
-const LEAST: (u16, u16) = (24, 3);
+pub(super) const LEAST: (u16, u16) = (24, 3);
 /// The inspector needs a little more for its first ruler.
-const LEAST_INSPECTOR: u16 = 6;
+pub(super) const LEAST_INSPECTOR: u16 = 6;
 
 /// A border that is moved up and down: the title of the pane below it.
-fn level(out: &mut Areas, edge: Edge, below: Rect, grows: i16, sizes: (u16, u16)) {
+pub(super) fn level(out: &mut Areas, edge: Edge, below: Rect, grows: i16, sizes: (u16, u16)) {
     let area = Rect { height: 1, ..below };
     out.borders.push(Border { edge, area, level: true, grows, sizes });
 }
 
 /// A border that is moved sideways: the line on the left of the pane right of it.
-fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u16)) {
+pub(super) fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u16)) {
     let area = Rect { width: 1, ..right };
     out.borders.push(Border { edge, area, level: false, grows, sizes });
 }
@@ -409,9 +423,9 @@ const THREE: u16 = 240;
 /// Rows of the inspector below the text of a module.
 const INSPECTOR: u16 = 16;
 /// Rows of the selected descriptor in short.
-const SUMMARY: u16 = 7;
+pub(super) const SUMMARY: u16 = 7;
 /// Rows that the rings keep of a compact screen.
-const RINGS: u16 = 6;
+pub(super) const RINGS: u16 = 6;
 
 /// All panes with the text of a module; `rows` were there before the bottom was cut off, and
 /// `stands` has the place of the descriptor.
@@ -450,14 +464,27 @@ fn with_source(
         full(rest, (focus, stands), a, out);
         return;
     }
-    let (mut left, right) = columns(main, a, out);
-    let room = main.width >= 140;
+    let (left, right) = columns(main, a, out);
+    text_and_rings(left, main.width >= 140, (focus, stands), a, out);
+    side(right, a, out);
+}
+
+/// The text of a module above the rings, and below them what is selected; without `room` beside
+/// one another the rings share a table, and what is selected is shown in short.
+pub(super) fn text_and_rings(
+    mut left: Rect,
+    room: bool,
+    (focus, stands): (Pane, Pane),
+    a: &Arrangement,
+    out: &mut Areas,
+) {
     // Where the rulers have no room beside the rings they take their place on demand.
     let below = match (room, focus) {
         (true, _) => INSPECTOR,
         (false, _) if focus == stands => INSPECTOR + 2,
         (false, _) => SUMMARY,
     };
+    let below = below.min(left.height.saturating_sub(LEAST.1));
     let below = match room {
         true => {
             let most = left.height.saturating_sub(2 * LEAST.1);
@@ -487,7 +514,6 @@ fn with_source(
         true => out.panes.push((stands, below)),
         false => out.summary = below,
     }
-    side(right, a, out);
 }
 
 #[cfg(test)]
