@@ -37,6 +37,24 @@ fn the_whole_screen_of_a_module_at_its_sizes() {
     }
 }
 
+/// Narrow and tall: the text above the rings where there are rows for both.
+#[test]
+fn narrow_and_tall_screens_stack_the_panes_of_a_module() {
+    for (size, focus) in [
+        ((100, 40), Pane::Source),
+        ((100, 40), Pane::Rx),
+        ((100, 54), Pane::Passes),
+        ((100, 54), Pane::Inspector),
+    ] {
+        let mut m = at(size, &MOMENTS[3]);
+        m.focus = focus;
+        m.prepare();
+        let name = focus.name().to_lowercase();
+        let name = format!("stacked_{name}_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, styled(&draw(&m)));
+    }
+}
+
 #[test]
 fn the_source_pane_alone() {
     for moment in MOMENTS {

@@ -46,6 +46,24 @@ fn the_whole_screen_at_its_sizes() {
     }
 }
 
+/// Narrow and tall: panes in a stack, with more of them the more rows there are.
+#[test]
+fn narrow_and_tall_screens_stack_their_panes() {
+    for (size, focus) in [
+        ((80, 36), Pane::Tx),
+        ((80, 36), Pane::Inspector),
+        ((100, 40), Pane::Tx),
+        ((100, 40), Pane::Memory),
+        ((119, 60), Pane::Tx),
+    ] {
+        let mut m = at(size, &MOMENTS[2]);
+        m.focus = focus;
+        m.prepare();
+        let name = focus.name().to_lowercase();
+        insta::assert_snapshot!(format!("stacked_{name}_{}x{}", size.0, size.1), styled(&draw(&m)));
+    }
+}
+
 #[test]
 fn the_screen_without_colours_and_in_ascii() {
     let m = plain(at((160, 45), &MOMENTS[1]));

@@ -71,7 +71,8 @@ fn a_picture_is_what_the_terminal_shows() {
     let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let mut t = Terminal::open(120, 36);
     t.keys("d");
-    t.wait_for("[doorbell]");
+    // The status line, which is drawn last: all of the screen is there by then.
+    t.wait_for(" host: doorbell tx 5");
     let lines = |text: &str| text.lines().map(|l| l.trim_end().to_owned()).collect::<Vec<_>>();
     let shown = lines(&t.screen());
     t.keys(&format!(":screenshot {}\r", file("a.txt")));

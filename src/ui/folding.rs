@@ -85,6 +85,15 @@ impl Model {
             self.ring_top = self.top_before(selected, rows.saturating_sub(1) * 2 / 3);
             lines = self.ring_lines(self.ring_top, rows);
         }
+        // With room below the last slot those that were scrolled away come back.
+        let room = rows.saturating_sub(lines.len());
+        if room > 0 && self.ring_top > 0 {
+            let top = self.top_before(self.ring_top, room);
+            let more = self.ring_lines(top, rows);
+            if more.contains(&RingLine::Slot(selected)) {
+                (self.ring_top, lines) = (top, more);
+            }
+        }
         self.derived.ring = lines;
     }
 

@@ -1,7 +1,8 @@
 //! Where each pane lies, as a function of the size and the focus.
 //!
-//! From 120x30 on all panes are shown. Below, down to 80x24, one pane has the screen between
-//! the header and the status lines; the two rings share a table there and a summary of the
+//! From 120x30 on all panes are shown; narrower, from 80x36 on, most of them in a stack
+//! ([`super::stacked`]). Below, down to 80x24, one pane has the screen between the header and the
+//! status lines; the two rings share a table there and a summary of the
 //! selected descriptor lies below it. Smaller still, the header goes first, then the status.
 //!
 //! The timeline, the budget and the stops share the bottom where there are rows enough; where
@@ -12,6 +13,7 @@
 //! rings.
 
 use super::arrange::{Arrangement, Border, Edge};
+use super::stacked::{STACKED, stacked};
 use ratatui::layout::Rect;
 
 /// A pane that can have the focus, in the order in which Tab visits them.
@@ -135,6 +137,8 @@ pub enum Class {
     Tiny,
     /// One pane between header and status.
     Compact,
+    /// Panes above one another, on a narrow screen with many rows.
+    Stacked,
     /// All panes.
     Full,
 }
@@ -202,7 +206,7 @@ const ABOVE_BOTTOM: u16 = FULL.1 - 4;
 const WITH_SCRUBBER: u16 = 24;
 
 /// Cuts `n` rows off the top of an area.
-fn cut_top(area: &mut Rect, n: u16) -> Rect {
+pub(super) fn cut_top(area: &mut Rect, n: u16) -> Rect {
     let n = n.min(area.height);
     let top = Rect { height: n, ..*area };
     area.y += n;
@@ -211,7 +215,7 @@ fn cut_top(area: &mut Rect, n: u16) -> Rect {
 }
 
 /// Cuts `n` rows off the bottom of an area.
-fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
+pub(super) fn cut_bottom(area: &mut Rect, n: u16) -> Rect {
     let n = n.min(area.height);
     area.height -= n;
     Rect { y: area.y + area.height, height: n, ..*area }
@@ -236,6 +240,12 @@ pub fn areas_with(
     let room = width >= FULL.0 && height >= FULL.1.saturating_add(lesson);
     let class = if room && !arrangement.zoom {
         Class::Full
+    } else if width >= STACKED.0
+        && width < FULL.0
+        && height >= STACKED.1.saturating_add(lesson)
+        && !arrangement.zoom
+    {
+        Class::Stacked
     } else if width >= COMPACT.0 && height >= COMPACT.1 {
         Class::Compact
     } else {
@@ -276,7 +286,7 @@ pub fn areas_with(
     let lesson = lesson.min(main.height / 2);
     out.lesson = cut_top(&mut main, lesson);
     let rows = main.height;
-    let bottom = class == Class::Full && rows >= WITH_BOTTOM;
+    let bottom = class >= Class::Stacked && rows >= WITH_BOTTOM;
     if focus != Pane::Timeline && !bottom && rows >= WITH_SCRUBBER {
         out.scrubber = cut_bottom(&mut main, 1);
     }
@@ -298,6 +308,10 @@ pub fn areas_with(
     }
     // Without a place of their own they have the one of the descriptor.
     let stands = if focus.is_tab() && !bottom { focus } else { Pane::Inspector };
+    if class == Class::Stacked {
+        stacked(main, rows, texts, (focus, stands), arrangement, &mut out);
+        return out;
+    }
     match texts {
         Texts::Module => with_source(main, rows, (focus, stands), arrangement, &mut out),
         Texts::Assembly => with_assembly(main, rows, (focus, stands), arrangement, &mut out),
@@ -307,18 +321,18 @@ pub fn areas_with(
 }
 
 /// Smallest width and height of a pane whose border is moved.
-const LEAST: (u16, u16) = (24, 3);
+pub(super) const LEAST: (u16, u16) = (24, 3);
 /// The inspector needs a little more for its first ruler.
-const LEAST_INSPECTOR: u16 = 6;
+pub(super) const LEAST_INSPECTOR: u16 = 6;
 
 /// A border that is moved up and down: the title of the pane below it.
-fn level(out: &mut Areas, edge: Edge, below: Rect, grows: i16, sizes: (u16, u16)) {
+pub(super) fn level(out: &mut Areas, edge: Edge, below: Rect, grows: i16, sizes: (u16, u16)) {
     let area = Rect { height: 1, ..below };
     out.borders.push(Border { edge, area, level: true, grows, sizes });
 }
 
 /// A border that is moved sideways: the line on the left of the pane right of it.
-fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u16)) {
+pub(super) fn upright(out: &mut Areas, edge: Edge, right: Rect, grows: i16, sizes: (u16, u16)) {
     let area = Rect { width: 1, ..right };
     out.borders.push(Border { edge, area, level: false, grows, sizes });
 }
@@ -409,9 +423,9 @@ const THREE: u16 = 240;
 /// Rows of the inspector below the text of a module.
 const INSPECTOR: u16 = 16;
 /// Rows of the selected descriptor in short.
-const SUMMARY: u16 = 7;
+pub(super) const SUMMARY: u16 = 7;
 /// Rows that the rings keep of a compact screen.
-const RINGS: u16 = 6;
+pub(super) const RINGS: u16 = 6;
 
 /// All panes with the text of a module; `rows` were there before the bottom was cut off, and
 /// `stands` has the place of the descriptor.
@@ -450,14 +464,27 @@ fn with_source(
         full(rest, (focus, stands), a, out);
         return;
     }
-    let (mut left, right) = columns(main, a, out);
-    let room = main.width >= 140;
+    let (left, right) = columns(main, a, out);
+    text_and_rings(left, main.width >= 140, (focus, stands), a, out);
+    side(right, a, out);
+}
+
+/// The text of a module above the rings, and below them what is selected; without `room` beside
+/// one another the rings share a table, and what is selected is shown in short.
+pub(super) fn text_and_rings(
+    mut left: Rect,
+    room: bool,
+    (focus, stands): (Pane, Pane),
+    a: &Arrangement,
+    out: &mut Areas,
+) {
     // Where the rulers have no room beside the rings they take their place on demand.
     let below = match (room, focus) {
         (true, _) => INSPECTOR,
         (false, _) if focus == stands => INSPECTOR + 2,
         (false, _) => SUMMARY,
     };
+    let below = below.min(left.height.saturating_sub(LEAST.1));
     let below = match room {
         true => {
             let most = left.height.saturating_sub(2 * LEAST.1);
@@ -487,115 +514,7 @@ fn with_source(
         true => out.panes.push((stands, below)),
         false => out.summary = below,
     }
-    side(right, a, out);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_size_gives_areas_inside_the_screen_that_do_not_overlap() {
-        for w in (1..=260).step_by(3) {
-            for h in 1..=90 {
-                for (focus, texts) in [
-                    (Pane::Tx, Texts::None),
-                    (Pane::Inspector, Texts::None),
-                    (Pane::Source, Texts::Module),
-                    (Pane::Passes, Texts::Module),
-                    (Pane::Source, Texts::Assembly),
-                    (Pane::Rx, Texts::Module),
-                    (Pane::Inspector, Texts::Module),
-                    (Pane::Timeline, Texts::None),
-                    (Pane::Stops, Texts::Module),
-                ] {
-                    let lesson = if w % 2 == 0 { 0 } else { 5 };
-                    let a = areas_with((w, h), focus, texts, &Arrangement::default(), lesson);
-                    let mut all: Vec<Rect> = a.panes.iter().map(|p| p.1).collect();
-                    all.extend([a.header, a.phases, a.lesson, a.summary, a.status, a.hints]);
-                    all.push(a.scrubber);
-                    let screen = Rect::new(0, 0, w, h);
-                    let area: u32 = all.iter().map(|r| r.area()).sum();
-                    assert!(area <= screen.area(), "{w}x{h}");
-                    for r in &all {
-                        assert_eq!(r.intersection(screen).area(), r.area(), "{w}x{h} {r:?}");
-                    }
-                    assert!(a.pane(focus).is_some_and(|r| !r.is_empty()), "{w}x{h}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn wherever_borders_are_moved_every_pane_keeps_its_room() {
-        for (w, h) in [(120, 30), (140, 36), (160, 45), (200, 60), (250, 80)] {
-            for texts in [Texts::None, Texts::Assembly, Texts::Module] {
-                for by in [-400, -60, -9, 9, 60, 400] {
-                    for edge in Edge::ALL {
-                        let mut moved = Arrangement::default();
-                        moved.set(edge, by);
-                        for other in Edge::ALL {
-                            moved.set(other, if other == edge { by } else { -by });
-                            let a = areas((w, h), Pane::Tx, texts, &moved);
-                            let before = areas((w, h), Pane::Tx, texts, &Arrangement::default());
-                            let names = |a: &Areas| a.panes.iter().map(|p| p.0).collect::<Vec<_>>();
-                            assert_eq!(names(&a), names(&before), "{w}x{h} {moved:?}");
-                            let sum = |a: &Areas| {
-                                a.summary.area() + a.panes.iter().map(|p| p.1.area()).sum::<u32>()
-                            };
-                            assert_eq!(sum(&a), sum(&before), "{w}x{h} {moved:?}");
-                            assert!(
-                                a.panes.iter().all(|p| p.1.height >= 3 && p.1.width >= 15),
-                                "{w}x{h} {:?}",
-                                a.panes
-                            );
-                        }
-                    }
-                }
-            }
-        }
-        let mut zoom = Arrangement::default();
-        zoom.zoom = true;
-        let a = areas((200, 60), Pane::Memory, Texts::Module, &zoom);
-        assert_eq!(a.panes.len(), 1);
-    }
-
-    #[test]
-    fn tab_visits_every_pane() {
-        let mut p = Pane::Tx;
-        for _ in 1..Pane::ALL.len() {
-            p = p.step(1, Pane::Rx, Texts::None);
-        }
-        assert_eq!(p, Pane::Rx);
-        assert_eq!(Pane::Rx.step(1, Pane::Rx, Texts::None), Pane::Inspector);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx, Texts::None), Pane::Stops);
-        assert_eq!(Pane::Rx.step(-1, Pane::Rx, Texts::Module), Pane::Passes);
-        assert_eq!(Pane::Source.step(1, Pane::Rx, Texts::Module), Pane::Passes);
-        assert_eq!(Pane::Source.step(-1, Pane::Rx, Texts::Module), Pane::Stops);
-    }
-
-    #[test]
-    fn the_tabs_share_the_bottom_or_the_place_of_the_descriptor() {
-        let of = |size, focus, tab| {
-            let mut arrangement = Arrangement::default();
-            arrangement.tab = tab;
-            areas(size, focus, Texts::None, &arrangement)
-        };
-        for tab in Pane::TABS {
-            for size in [(120, 40), (160, 45), (200, 60), (250, 80)] {
-                let a = of(size, Pane::Tx, tab);
-                assert!(a.pane(tab).is_some_and(|r| r.width == size.0), "{size:?}");
-                assert!(a.pane(Pane::Inspector).is_some() && a.scrubber.is_empty());
-                let shown = a.panes.iter().filter(|p| p.0.is_tab()).count();
-                assert_eq!((shown, of(size, tab, Pane::Budget).pane(tab).is_some()), (1, true));
-            }
-            for size in [(120, 30), (120, 36)] {
-                let a = of(size, Pane::Tx, tab);
-                assert!(a.pane(tab).is_none() && a.scrubber.width == size.0);
-                let a = of(size, tab, tab);
-                assert!(a.pane(tab).is_some() && a.pane(Pane::Inspector).is_none());
-                assert_eq!(a.scrubber.is_empty(), tab == Pane::Timeline);
-            }
-        }
-    }
-}
+mod tests;

@@ -38,6 +38,7 @@ pub mod seams;
 pub mod search;
 pub mod shell;
 pub mod source;
+pub mod stacked;
 pub mod stops;
 pub mod theme;
 pub mod ties;

@@ -46,7 +46,7 @@ pub fn status(model: &Model, width: u16) -> Row {
     } else {
         left.push(" the start: s steps, ? helps", t.dim());
     }
-    let right = if model.derived.areas.class == Class::Full {
+    let right = if model.derived.areas.class >= Class::Stacked {
         let s = model.selection;
         let of = model.ring_size(s.dir);
         Row::text(format!("{}[{}] of {of} ", s.dir, s.slot), t.dim())

@@ -111,7 +111,7 @@ pub fn phases(model: &Model, width: u16) -> Row {
     let t = model.theme;
     let m = model.session.machine();
     let now = m.phase();
-    let narrow = model.derived.areas.class != Class::Full;
+    let narrow = model.derived.areas.class < Class::Full;
     let mut left = Row::new();
     for (i, phase) in Phase::ALL.into_iter().enumerate() {
         if i > 0 {
