@@ -86,13 +86,14 @@ impl Model {
             lines = self.ring_lines(self.ring_top, rows);
         }
         // With room below the last slot those that were scrolled away come back.
-        let room = rows.saturating_sub(lines.len());
-        if room > 0 && self.ring_top > 0 {
-            let top = self.top_before(self.ring_top, room);
+        // Together they may fold into fewer lines than they were, so that there is room again.
+        while lines.len() < rows && self.ring_top > 0 {
+            let top = self.top_before(self.ring_top, rows - lines.len());
             let more = self.ring_lines(top, rows);
-            if more.contains(&RingLine::Slot(selected)) {
-                (self.ring_top, lines) = (top, more);
+            if top == self.ring_top || !more.contains(&RingLine::Slot(selected)) {
+                break;
             }
+            (self.ring_top, lines) = (top, more);
         }
         self.derived.ring = lines;
     }
