@@ -1,5 +1,8 @@
 //! Messages to the model. Pure: what has to be done outside comes back as effects.
 
+mod line;
+mod mouse;
+
 use super::arrange::{self, Edge};
 use super::copy::CopyForm;
 use super::keymap::{Action, Key, Meaning, Mode};
@@ -9,7 +12,6 @@ use super::live::Fresh;
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
 use super::reload::{Compared, Notice, compared};
-use super::rows::Hit;
 use super::stops::Replaces;
 use super::{seams, view};
 use crate::diag::Severity;
@@ -17,7 +19,9 @@ use crate::engine::command::Command;
 use crate::engine::program::Program;
 use crate::script;
 use crate::udma::Dir;
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEvent};
+use line::{complete, edit, enter, files, history};
+use mouse::mouse;
 use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
@@ -695,14 +699,6 @@ fn grow(model: &mut Model, w: i16, h: i16) {
     }
 }
 
-/// Moves the border that was pressed to where the mouse is.
-fn drag(model: &mut Model, to: (u16, u16)) {
-    let Some((border, start, from)) = model.drag else { return };
-    let along = |p: (u16, u16)| i32::from(if border.level { p.1 } else { p.0 });
-    let by = i16::try_from(along(to) - along(from)).unwrap_or(0);
-    move_border(model, border.edge, start.saturating_add(border.grows * by));
-}
-
 /// Moves a border so far from where it is by itself, or as far as it goes.
 fn move_border(model: &mut Model, edge: Edge, moved: i16) {
     model.arrangement.set(edge, moved);
@@ -717,233 +713,6 @@ fn preset(model: &mut Model, i: usize) {
         model.arrangement = *arrangement;
         model.say(format!("panes: {name}"), None);
     }
-}
-
-fn edit(model: &mut Model, request: InputRequest) {
-    if let Some(p) = &mut model.palette {
-        if p.input.handle(request).is_some_and(|c| c.value) {
-            p.search();
-        }
-        return;
-    }
-    if let Some(line) = &mut model.line {
-        line.input.handle(request);
-        line.error = None;
-        line.candidates.clear();
-        line.back = 0;
-    }
-}
-
-fn enter(model: &mut Model) -> Vec<Effect> {
-    let Some(line) = model.line.clone() else { return Vec::new() };
-    // Carets point into the line as it stands.
-    let raw = line.input.value().to_owned();
-    let text = raw.trim().to_owned();
-    if text.is_empty() {
-        model.line = None;
-        return Vec::new();
-    }
-    model.remember(&text);
-    let replaces = line.replaces.clone();
-    let mut effects = command(model, &raw);
-    // Something else than a stop was entered: the old one stays.
-    let sets = |e: &Effect| matches!(e, Effect::Run(c) if sets_a_stop(c));
-    if let Some(by) = replaces.filter(|_| effects.iter().any(sets)) {
-        effects.extend(by.then.iter().map(|c| Effect::Then(c.clone(), by.clone())));
-    }
-    effects
-}
-
-/// Whether a command sets a stop or a display.
-fn sets_a_stop(c: &Command) -> bool {
-    matches!(
-        c,
-        Command::Break { .. }
-            | Command::Watch { .. }
-            | Command::Catch { .. }
-            | Command::Display { expr: Some(_), .. }
-    )
-}
-
-fn history(model: &mut Model, n: i64) {
-    let Some(line) = &mut model.line else { return };
-    if line.back == 0 {
-        line.kept = line.input.value().to_owned();
-    }
-    let back = (line.back as i64 + n).clamp(0, model.history.len() as i64) as usize;
-    if back == line.back {
-        return;
-    }
-    line.back = back;
-    let text = match back {
-        0 => line.kept.clone(),
-        _ => model.history[model.history.len() - back].clone(),
-    };
-    line.input = Input::new(text);
-    line.error = None;
-    line.candidates.clear();
-}
-
-fn complete(model: &mut Model) -> Vec<Effect> {
-    let Some(line) = &model.line else { return Vec::new() };
-    let text = line.input.value().to_owned();
-    let (start, found, file) = seams::complete(&model.session, &text);
-    if file && found.is_empty() {
-        return vec![Effect::Names(text[start..].to_owned())];
-    }
-    offer(model, start, found);
-    Vec::new()
-}
-
-/// Files that may stand at the end of the line, if that still is what was asked for.
-fn files(model: &mut Model, begun: &str, found: Vec<String>) {
-    let Some(line) = &model.line else { return };
-    let text = line.input.value();
-    if text.ends_with(begun) {
-        offer(model, text.len() - begun.len(), found);
-    }
-}
-
-/// Completes the line as far as all candidates agree, and shows them.
-fn offer(model: &mut Model, start: usize, found: Vec<String>) {
-    let Some(line) = &mut model.line else { return };
-    let text = line.input.value().to_owned();
-    let common = found.iter().skip(1).fold(found.first().cloned().unwrap_or_default(), |c, f| {
-        c.chars().zip(f.chars()).take_while(|(a, b)| a == b).map(|p| p.0).collect()
-    });
-    if common.starts_with(&text[start..]) && !common.is_empty() {
-        let whole = found.len() == 1 && !common.ends_with('/');
-        let blank = if whole { " " } else { "" };
-        line.input = Input::new(format!("{}{common}{blank}", &text[..start]));
-    }
-    line.error = None;
-    line.candidates = if found.len() > 1 { found } else { Vec::new() };
-}
-
-fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
-    let (x, y) = (e.column, e.row);
-    let wheel = match e.kind {
-        MouseEventKind::ScrollUp => Some(-WHEEL),
-        MouseEventKind::ScrollDown => Some(WHEEL),
-        _ => None,
-    };
-    if matches!(e.kind, MouseEventKind::Down(_)) {
-        model.drag = None;
-    }
-    if model.palette.is_some() || model.popup.is_some() || model.grid.is_some() {
-        model.let_go();
-        match (wheel, e.kind) {
-            (Some(n), _) => rows(model, n),
-            (_, MouseEventKind::Down(_)) if model.palette.is_some() => model.palette = None,
-            (_, MouseEventKind::Down(_)) if model.popup.is_some() => model.popup = None,
-            (_, MouseEventKind::Down(_)) => model.grid = None,
-            _ => {}
-        }
-        return Vec::new();
-    }
-    if model.drag.is_some() && matches!(e.kind, MouseEventKind::Drag(_) | MouseEventKind::Up(_)) {
-        match e.kind {
-            MouseEventKind::Drag(_) => drag(model, (x, y)),
-            _ => model.drag = None,
-        }
-        return Vec::new();
-    }
-    if let Some(effects) = model.scrub_by_mouse(e) {
-        return effects;
-    }
-    let Some(pane) = model.derived.areas.at(x, y) else { return Vec::new() };
-    if let Some(n) = wheel {
-        // The wheel scrolls what is under it; the focus stays.
-        let kept = model.focus;
-        model.focus = pane;
-        rows(model, n);
-        if !(kept.is_ring() && pane.is_ring()) {
-            model.focus = kept;
-        }
-        return Vec::new();
-    }
-    if e.kind != MouseEventKind::Down(MouseButton::Left) {
-        return Vec::new();
-    }
-    // A border that is pressed can be moved, as long as the button is held.
-    let borders = &model.derived.areas.borders;
-    let pressed = borders.iter().filter(|b| b.area.contains((x, y).into()));
-    // Where two meet the one with a title is meant.
-    let pressed = pressed.max_by_key(|b| b.level).copied();
-    model.drag = pressed.map(|b| (b, model.arrangement.moved(b.edge), (x, y)));
-    let whole = model.derived.areas.pane(pane).unwrap_or_default();
-    if pane.is_tab()
-        && y == whole.y
-        && let Some(tab) = view::tab_at(model, pane, x - whole.x)
-    {
-        focus(model, tab);
-        return Vec::new();
-    }
-    let area = Areas::inner(whole);
-    let hit = area.contains((x, y).into()).then(|| {
-        let rows = view::pane_rows(model, pane, area.width, area.height);
-        rows.get(usize::from(y - area.y)).and_then(|r| r.hit_at(usize::from(x - area.x)))
-    });
-    let again = model.focus == pane;
-    focus(model, pane);
-    if hit.is_some() {
-        model.jump_from = Some(model.spot());
-    }
-    match hit.flatten() {
-        Some(Hit::Slot(dir, slot)) => {
-            model.subject = Subject::Slot;
-            model.select_slot(Some(dir), slot);
-        }
-        Some(Hit::Bit(word, bit)) if model.bit() == (word, bit) => return flip_bit(model),
-        Some(Hit::Bit(word, bit)) => {
-            model.selection.word = model.words().iter().position(|w| *w == word).unwrap_or(0);
-            model.selection.bit = bit;
-        }
-        Some(Hit::Event(n)) if model.event_cursor == n => {
-            return command(model, &format!("goto {n}"));
-        }
-        Some(Hit::Event(n)) => model.event_cursor = n,
-        Some(Hit::Finding(i)) => model.check_cursor = i,
-        Some(Hit::Byte(at)) => {
-            model.memory_at = at;
-            model.subject = model.byte_subject();
-        }
-        Some(Hit::Line(n)) => {
-            model.subject = Subject::Line;
-            if model.has_assembly() {
-                model.assembly.cursor = n;
-                model.assembly_enter();
-            } else {
-                model.source.cursor = n;
-                model.source_to_slot();
-            }
-        }
-        Some(Hit::Pass(n)) => {
-            model.subject = Subject::Line;
-            model.passes.row = n;
-            model.pass_to_text();
-            model.pass_enter();
-        }
-        Some(Hit::Stage(n)) => {
-            if let Some(stage) = crate::engine::command::Pass::STAGES.get(n) {
-                return command(model, &format!("pass {stage}"));
-            }
-        }
-        Some(Hit::Stop(i)) if again && model.stop_cursor == i => {
-            return act(model, Action::GotoSelected);
-        }
-        Some(Hit::Stop(i)) => model.stop_cursor = i,
-        Some(Hit::Switch(i)) => {
-            model.stop_cursor = i;
-            return act(model, Action::SwitchStop);
-        }
-        Some(Hit::Budget(i)) if again && model.budget_cursor == i => {
-            return act(model, Action::GotoSelected);
-        }
-        Some(Hit::Budget(i)) => model.budget_cursor = i,
-        Some(Hit::Tab(_)) | None => {}
-    }
-    Vec::new()
 }
 
 /// Whether the popup is the help.
