@@ -441,18 +441,18 @@ impl Model {
         self.session.stop_on_slot(self.queue()?, dir, slot)
     }
 
-    /// Findings: why the files cannot be read, if so; what lints say against the rings as they lie
-    /// now; those of the run and its races, newest first; what lints remark, and races of other
-    /// readings; those of reading the file.
+    /// Findings: why the files cannot be read, if so; then errors before warnings before notes. Of
+    /// each what lints say against the rings as they lie now, those of the run and its races in
+    /// their order, so that a cause stands before what came of it, and those of reading the file.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        let is = |note| move |d: &&Diagnostic| (d.severity == Severity::Note) == note;
-        let judged = |note| self.derived.judged.iter().filter(is(note));
-        let races = |note| self.derived.races.iter().rev().filter(is(note));
-        let run = self.session.machine().findings.iter().rev();
-        let remarks = judged(true).chain(races(true)).chain(self.title.notes.iter().rev());
-        let all = judged(false).chain(run).chain(races(false)).chain(remarks);
-        let all = all.filter(|d| !self.title.policy.allows(d.code));
-        self.files.findings().chain(all)
+        let all = |severity| {
+            let run = self.derived.judged.iter().chain(self.session.machine().findings.iter());
+            let read = self.derived.races.iter().chain(&self.title.notes);
+            run.chain(read).filter(move |d| d.severity == severity)
+        };
+        let sorted = [Severity::Error, Severity::Warning, Severity::Note].into_iter().flat_map(all);
+        let sorted = sorted.filter(|d| !self.title.policy.allows(d.code));
+        self.files.findings().chain(sorted)
     }
 
     /// Carries out a command, and those of the stops that it leads to, without a word in the

@@ -22,11 +22,14 @@ pub fn title(model: &Model) -> String {
 pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let t = model.theme;
     let mut out = Vec::new();
+    // How many rows there are behind each.
+    let mut shown = Vec::new();
     let first = if model.focus == Pane::Checks { model.check_cursor } else { 0 };
     // One above the selected one stays in sight.
     let skip = first.saturating_sub(1);
+    let all = model.findings().count();
     for (i, d) in model.findings().enumerate().skip(skip) {
-        if out.len() >= height {
+        if out.len() > height {
             break;
         }
         let selected = model.focus == Pane::Checks && i == first;
@@ -35,6 +38,14 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
             let row = if selected { row.restyled(|s| t.selected(s)) } else { row };
             out.push(row.hits(Hit::Finding(i)));
         }
+        shown.push(out.len());
+    }
+    // The last row tells how many are not there whole, if it is not the only one.
+    let left = all.saturating_sub(skip);
+    if (out.len() > height || shown.len() < left) && height > 1 {
+        out.truncate(height - 1);
+        let whole = shown.iter().take_while(|end| **end < height).count();
+        out.push(Row::text(format!("       {} more below", left - whole), t.dim()));
     }
     if out.is_empty() {
         out.push(Row::text("ok  ", t.good()).with("nothing found up to here", t.text()));
