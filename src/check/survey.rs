@@ -6,7 +6,7 @@
 //! and looks at the slots of an odd chunk one by one. The plain twin is the same run without a
 //! survey: every chunk is odd. Tests compare the two.
 //!
-//! Whether a chunk is calm is asked twice. [`tx_regular`] and [`rx_regular`] look at words of
+//! Whether a chunk is calm is asked twice. `tx_regular` and `rx_regular` look at words of
 //! 64 bits without a branch and may be wrong in one direction only: what they call regular is
 //! calm. Where they do not, each slot is asked by the rules of the checks themselves.
 
