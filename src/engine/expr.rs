@@ -237,6 +237,21 @@ impl fmt::Display for Expr {
 }
 
 impl Expr {
+    /// Whether its value depends on a name of the table, as `end` is one.
+    pub fn names(&self, name: &str) -> bool {
+        match self {
+            Expr::Name(n) => n == name,
+            Expr::Slot { index: e, .. }
+            | Expr::Mem { addr: e, .. }
+            | Expr::Reg { offset: e, .. }
+            | Expr::Unary(_, e) => e.names(name),
+            Expr::Binary(_, a, b) => a.names(name) || b.names(name),
+            Expr::Place(_) | Expr::Num(_) | Expr::Var(_) | Expr::Here(_) | Expr::Queue { .. } => {
+                false
+            }
+        }
+    }
+
     /// Calls `f` for every name of something that the program has.
     pub fn each_place(&self, f: &mut dyn FnMut(&Expr)) {
         match self {

@@ -565,6 +565,27 @@ pub enum Command {
     Quit,
 }
 
+impl Command {
+    /// The expression of which a value is asked, at once or event by event.
+    pub fn asks(&self) -> Option<&Expr> {
+        match self {
+            Command::Goto(Goto::Event(e))
+            | Command::Until { expr: e, .. }
+            | Command::Print { expr: e, .. }
+            | Command::Find { expr: e, .. }
+            | Command::SetVar(_, e)
+            | Command::Set { value: e, .. }
+            | Command::Assert { expr: e, .. } => Some(e),
+            Command::Break { cond: e, .. }
+            | Command::Watch { cond: e, .. }
+            | Command::Catch { cond: e, .. }
+            | Command::Display { expr: e, .. }
+            | Command::Examine { addr: e, .. } => e.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// Where a fault is injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct InjectAt {

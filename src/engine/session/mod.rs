@@ -332,6 +332,10 @@ impl Session {
         command: &Command,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, Diagnostic> {
+        // What is known must not depend on how far somebody has looked ahead.
+        if self.end().is_none() && command.asks().is_some_and(|e| e.names("end")) {
+            self.look_for_end(watch);
+        }
         match command {
             Command::Step { .. }
             | Command::Next { .. }

@@ -145,6 +145,16 @@ impl Session {
         Ok(String::new())
     }
 
+    /// Runs to the end without moving, so that it is known; as far as a command may go.
+    pub(super) fn look_for_end(&mut self, watch: Watch<'_>) {
+        let from = self.machine.n;
+        let mut m = self.timeline.base(LAST_EVENT, &self.machine);
+        let most = from.saturating_add(self.bound);
+        let mut pace = Pace::new(watch, from);
+        // Broken off, or too far away: it stays unknown, and whoever asks is told so.
+        let _ = self.timeline.run_to(&mut m, most, &mut |m, work| pace.worked(m.n, work));
+    }
+
     /// A command has come as far as it may, and the run goes on.
     fn given_up(&self) -> Diagnostic {
         let text = format!("given up after {} events: the run goes on", self.bound);

@@ -184,6 +184,26 @@ proptest! {
 }
 
 #[test]
+fn the_end_is_known_to_whoever_names_it() {
+    use crate::engine::command::Goto;
+    let p = Arc::new(program(64, vec![copy(4096), copy(4096)]));
+    let last = record(&p).1.len() as u64;
+    let end = || Expr::Name("end".into());
+    let three = Expr::Binary(BinOp::Sub, Box::new(end()), Box::new(Expr::Num(3)));
+    let mut s = Session::new(p.clone());
+    s.execute(&Command::Goto(Goto::Event(three))).unwrap();
+    assert_eq!(s.position(), last - 3);
+    let mut s = Session::new(p.clone());
+    let said = s.execute(&Command::Print { form: None, expr: end() }).unwrap();
+    assert!(said.lines.concat().contains(&last.to_string()), "{:?}", said.lines);
+    assert_eq!(s.position(), 0);
+    let mut s = Session::new(p);
+    let here = Expr::Binary(BinOp::Eq, Box::new(Expr::Name("event".into())), Box::new(end()));
+    s.execute(&Command::Until { expr: here, back: false }).unwrap();
+    assert_eq!(s.position(), last);
+}
+
+#[test]
 fn a_breakpoint_passes_over_its_first_hits_in_both_directions() {
     let mut s = Session::new(Arc::new(program(64, vec![copy(4096), copy(4096), copy(4096)])));
     let stop = Command::Break { loc: Loc::Doorbell(None), cond: None, once: false, after: 1 };
