@@ -1,29 +1,11 @@
 //! The real binary on modules that are wrong: what is told of them, where, and how often.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod run_support;
+
+use run_support::*;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-struct Ran {
-    status: i32,
-    out: String,
-    err: String,
-}
-
-fn run(args: &[&str]) -> Ran {
-    let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
-    let out = c.args(args).env("NO_COLOR", "1").output().unwrap();
-    Ran {
-        status: out.status.code().unwrap(),
-        out: String::from_utf8(out.stdout).unwrap(),
-        err: String::from_utf8(out.stderr).unwrap(),
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use std::path::PathBuf;
 
 /// A file of this content.
 fn file(dir: &tempfile::TempDir, name: &str, content: &str) -> PathBuf {

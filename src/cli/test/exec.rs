@@ -207,7 +207,7 @@ impl Case<'_> {
 
     /// Refuses options that a test may not use.
     fn allowed(&self, run: &TestRun) -> Result<(), Report> {
-        let known = run.kind.options();
+        let known = run.kind.options().collect::<Vec<_>>();
         let lowering = !matches!(run.kind, Kind::Asm | Kind::Disasm);
         let params: Vec<String> =
             OPTIONS.iter().filter(|_| lowering).map(|o| o.name.replace('_', "-")).collect();

@@ -97,74 +97,31 @@ impl Kind {
     /// Options of the subcommand that a test may use: they choose how something is done or
     /// shown, and none writes a file or runs a program. Parameters of the lowering come in
     /// addition.
-    pub fn options(self) -> &'static [&'static str] {
+    pub fn options(self) -> impl Iterator<Item = &'static str> {
         const RINGS: &[&str] =
             &["arch", "profile", "engine", "queue", "ring", "start", "batch", "slots"];
-        match self {
-            Kind::Check => &[
-                "arch",
-                "profile",
-                "engine",
-                "queue",
-                "ring",
-                "start",
-                "batch",
-                "slots",
-                "ring-slots",
-                "memory-in",
-                "format",
-                "allow",
-                "deny",
-                "reading",
-            ],
-            Kind::Lower => &[
-                "stop-after",
-                "print-before",
-                "print-after",
-                "print-after-all",
-                "verify",
-                "bisect",
-                "emit",
-                "arch",
-                "profile",
-                "ring-slots",
-                "memory-in",
-                "format",
-            ],
-            Kind::Run => &[
-                "stage",
-                "arch",
-                "profile",
-                "engine",
-                "queue",
-                "ring",
-                "start",
-                "batch",
-                "slots",
-                "ring-slots",
-                "memory-in",
-                "format",
-                "allow",
-                "deny",
-                "reading",
-            ],
-            Kind::Asm | Kind::Disasm => RINGS,
-            Kind::Render => &[
-                "size",
-                "keys",
-                "ascii",
-                "arch",
-                "profile",
-                "engine",
-                "queue",
-                "ring",
-                "start",
-                "batch",
-                "slots",
-                "ring-slots",
-                "memory-in",
-            ],
-        }
+        const MODULES: &[&str] = &["ring-slots", "memory-in"];
+        const JUDGED: &[&str] = &["format", "allow", "deny", "reading"];
+        const LOWER: &[&str] = &[
+            "stop-after",
+            "print-before",
+            "print-after",
+            "print-after-all",
+            "verify",
+            "bisect",
+            "emit",
+            "arch",
+            "profile",
+            "format",
+        ];
+        let groups: &[&[&str]] = match self {
+            Kind::Check => &[RINGS, MODULES, JUDGED],
+            Kind::Lower => &[LOWER, MODULES],
+            Kind::Run => &[&["stage"], RINGS, MODULES, JUDGED],
+            Kind::Asm | Kind::Disasm => &[RINGS],
+            Kind::Render => &[&["size", "keys", "ascii"], RINGS, MODULES],
+        };
+        groups.iter().copied().flatten().copied()
     }
 }
 
