@@ -168,8 +168,13 @@ impl Lines<'_> {
 /// A tree on one line.
 pub fn line(v: &Tree<'_>) -> String {
     let mut out = String::new();
-    flat(v, usize::MAX, &mut out);
+    push_line(v, &mut out);
     out
+}
+
+/// As [`line`], behind what is there.
+pub fn push_line(v: &Tree<'_>, out: &mut String) {
+    flat(v, usize::MAX, out);
 }
 
 /// Writes a value on one line; gives up, with something written, where `out` would become

@@ -17,6 +17,7 @@ mod lex;
 pub mod listing;
 mod names;
 mod near;
+mod node;
 mod operand;
 mod parse;
 mod print;
@@ -28,6 +29,7 @@ mod write;
 use crate::bir::{Extra, Module, Pos};
 use crate::diag::{Diagnostic, Severity};
 use decode::Decoder;
+use node::Node;
 use print::Printer;
 use spans::{Fault, Lines, Origin};
 use std::collections::{BTreeSet, HashSet};
@@ -150,7 +152,7 @@ pub fn json_to_text(file: &str, json: &[u8]) -> Result<String, Vec<Diagnostic>> 
     }
     let mut printer = Printer::new();
     let module = wrapped(root);
-    printer.file(module.unwrap_or(root), module.map(|_| root));
+    printer.file(Node::Read(module.unwrap_or(root)), module.map(|_| Node::Read(root)));
     Ok(printer.out)
 }
 
@@ -187,13 +189,9 @@ pub struct Printed {
 
 /// A module as `.bir` text.
 pub fn write_text(module: &Module) -> Printed {
-    let json = write_json(module);
-    let Ok(tape) = Tape::read(json.as_bytes()) else {
-        // Only a module that nests deeper than any that can be read.
-        return Printed { text: String::new(), lines: Vec::new() };
-    };
+    let tree = write::module(module);
     let mut printer = Printer::new();
-    printer.file(tape.root(), None);
+    printer.file(Node::Made(&tree), None);
     // Instructions are printed in the order in which a module visits them.
     let mut lines = printer.insts.into_iter();
     let mut shown = Vec::with_capacity(lines.len());

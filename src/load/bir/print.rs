@@ -2,8 +2,8 @@
 //! has exactly a known shape gets its syntax, everything else stands as `key=value`, so that
 //! nothing is lost and [`super::parse`] gives the same tree back.
 
-use super::json::{inline, quote};
-use super::tape::{Json, Kind};
+use super::json::quote;
+use super::node::Node;
 use crate::bir::{Engine, Opcode};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -44,17 +44,16 @@ const FIRST: [&str; 9] = [
 ];
 
 /// The members of an object, by key, until they are printed.
-struct Members<'t>(Vec<(Cow<'t, str>, Json<'t>)>);
+struct Members<'t>(Vec<(Cow<'t, str>, Node<'t>)>);
 
 impl<'t> Members<'t> {
-    fn of(v: Json<'t>) -> Members<'t> {
-        let mut all: Vec<_> =
-            v.members().map(|(k, v)| (k.as_str().unwrap_or_default(), v)).collect();
+    fn of(v: Node<'t>) -> Members<'t> {
+        let mut all = v.members();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         Members(all)
     }
 
-    fn get(&self, key: &str) -> Option<Json<'t>> {
+    fn get(&self, key: &str) -> Option<Node<'t>> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| *v)
     }
 
@@ -62,7 +61,7 @@ impl<'t> Members<'t> {
         self.0.len() == keys.len() && keys.iter().all(|k| self.get(k).is_some())
     }
 
-    fn take_if(&mut self, key: &str, fits: impl Fn(Json<'t>) -> bool) -> Option<Json<'t>> {
+    fn take_if(&mut self, key: &str, fits: impl Fn(Node<'t>) -> bool) -> Option<Node<'t>> {
         let at = self.0.iter().position(|(k, v)| k == key && fits(*v))?;
         Some(self.0.remove(at).1)
     }
@@ -76,14 +75,14 @@ impl<'t> Members<'t> {
     }
 
     /// A list that has at least one element, all of them objects.
-    fn take_list(&mut self, key: &str) -> Option<Json<'t>> {
-        self.take_if(key, |v| v.elements().next().is_some() && v.elements().all(Json::is_obj))
+    fn take_list(&mut self, key: &str) -> Option<Node<'t>> {
+        self.take_if(key, |v| v.elements().next().is_some() && v.elements().all(Node::is_obj))
     }
 }
 
 /// A whole number as spelled.
-fn whole(v: Json<'_>) -> Option<&str> {
-    v.as_num().filter(|n| !n.contains(['.', 'e', 'E']))
+fn whole(v: Node<'_>) -> Option<Cow<'_, str>> {
+    v.is_whole().then(|| v.number())
 }
 
 /// Text, and the lines of it that instructions begin on.
@@ -128,14 +127,14 @@ impl Printer {
         true
     }
 
-    fn value(&mut self, v: Json<'_>) {
+    fn value(&mut self, v: Node<'_>) {
         match v.as_str() {
             Some(text) if is_bare(&text) && !LITERALS.contains(&&*text) => self.out.push_str(&text),
-            _ => inline(v, &mut self.out),
+            _ => v.inline(&mut self.out),
         }
     }
 
-    fn attr(&mut self, key: &str, v: Json<'_>) {
+    fn attr(&mut self, key: &str, v: Node<'_>) {
         self.name(key);
         self.out.push('=');
         self.value(v);
@@ -165,11 +164,11 @@ impl Printer {
     }
 
     /// A whole file. `around` is the wrapper, where there is one.
-    pub fn file(&mut self, module: Json<'_>, around: Option<Json<'_>>) {
+    pub fn file(&mut self, module: Node<'_>, around: Option<Node<'_>>) {
         let mut m = Members::of(module);
         self.out.push_str("bir");
-        if let Some(v) = m.take_if("version", |v| v.as_num().is_some()) {
-            let _ = write!(self.out, " {}", v.raw());
+        if let Some(v) = m.take_if("version", |v| v.is_num()) {
+            let _ = write!(self.out, " {}", v.number());
         }
         if let Some(arch) = m.take_bare("arch") {
             let _ = write!(self.out, " {arch}");
@@ -181,11 +180,11 @@ impl Printer {
             self.attr(&key, v);
             self.end();
         }
-        for f in functions.into_iter().flat_map(Json::elements) {
+        for f in functions.into_iter().flat_map(Node::elements) {
             self.end();
             self.function(f);
         }
-        for (n, q) in queues.into_iter().flat_map(Json::elements).enumerate() {
+        for (n, q) in queues.into_iter().flat_map(Node::elements).enumerate() {
             if n == 0 {
                 self.end();
             }
@@ -206,7 +205,7 @@ impl Printer {
         }
     }
 
-    fn function(&mut self, v: Json<'_>) {
+    fn function(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
         self.begin("func");
         self.head_name(&mut m);
@@ -215,7 +214,7 @@ impl Printer {
         self.attrs(m);
         if allocations.is_some() || blocks.is_some() {
             self.braces(|p| {
-                for a in allocations.into_iter().flat_map(Json::elements) {
+                for a in allocations.into_iter().flat_map(Node::elements) {
                     p.allocation(a);
                 }
                 p.blocks(blocks);
@@ -224,18 +223,18 @@ impl Printer {
         self.end();
     }
 
-    fn allocation(&mut self, v: Json<'_>) {
+    fn allocation(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
         let storage = m.take_if("Skind", |v| {
             matches!(v.as_str().as_deref(), Some("memory_location_set" | "register"))
         });
-        let register = storage.and_then(Json::as_str).as_deref() == Some("register");
+        let register = storage.and_then(Node::as_str).as_deref() == Some("register");
         self.begin(if register { "register" } else { "set" });
         let named = self.head_name(&mut m);
         if let Some(dtype) = m.take_bare("dtype") {
             let _ = write!(self.out, " : {dtype}");
-            if let Some(shape) = m.take_if("tensor_shape", Json::is_arr) {
-                inline(shape, &mut self.out);
+            if let Some(shape) = m.take_if("tensor_shape", Node::is_arr) {
+                shape.inline(&mut self.out);
             }
         }
         if named && let Some(kind) = m.take_bare("kind") {
@@ -252,7 +251,7 @@ impl Printer {
         self.end();
     }
 
-    fn location(&mut self, v: Json<'_>) {
+    fn location(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
         self.begin("location");
         if self.head_name(&mut m)
@@ -260,9 +259,9 @@ impl Printer {
         {
             let _ = write!(self.out, " {space}");
         }
-        if let Some(dims) = m.take_if("dims", Json::is_arr) {
+        if let Some(dims) = m.take_if("dims", Node::is_arr) {
             self.out.push(' ');
-            inline(dims, &mut self.out);
+            dims.inline(&mut self.out);
         }
         if !self.implied(&mut m, "Skind", "memory_location") {
             self.out.push_str(" !Skind");
@@ -271,7 +270,7 @@ impl Printer {
         self.end();
     }
 
-    fn queue(&mut self, v: Json<'_>) {
+    fn queue(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
         self.begin("queue");
         self.head_name(&mut m);
@@ -283,8 +282,8 @@ impl Printer {
         self.end();
     }
 
-    fn blocks(&mut self, blocks: Option<Json<'_>>) {
-        for v in blocks.into_iter().flat_map(Json::elements) {
+    fn blocks(&mut self, blocks: Option<Node<'_>>) {
+        for v in blocks.into_iter().flat_map(Node::elements) {
             let mut m = Members::of(v);
             self.begin("block");
             self.head_name(&mut m);
@@ -293,20 +292,20 @@ impl Printer {
             self.out.push(':');
             self.end();
             self.depth += 1;
-            for i in insts.into_iter().flat_map(Json::elements) {
+            for i in insts.into_iter().flat_map(Node::elements) {
                 self.inst(i);
             }
             self.depth -= 1;
         }
     }
 
-    fn inst(&mut self, v: Json<'_>) {
+    fn inst(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
         if self.opaque == 0 {
             self.insts.push(self.line);
         }
         self.begin("");
-        let text = |key| m.get(key).and_then(Json::as_str);
+        let text = |key| m.get(key).and_then(Node::as_str);
         let alone = text("name").is_none()
             && m.0.iter().all(|(k, _)| k == "opcode" || k == "engine")
             && text("opcode").is_some_and(|o| is_nothing(&o, text("engine").as_deref()));
@@ -318,11 +317,11 @@ impl Printer {
         let opcode = m.take_if("opcode", |v| {
             !alone && v.as_str().is_some_and(|t| is_bare(&t) && !STATEMENTS.contains(&&*t))
         });
-        self.out.push_str(&opcode.and_then(Json::as_str).unwrap_or("inst".into()));
+        self.out.push_str(&opcode.and_then(Node::as_str).unwrap_or("inst".into()));
         let engine = m.take_if("engine", |v| {
             v.as_str().is_some_and(|t| is_bare(&t) && !CLAUSES.contains(&&*t))
         });
-        if let Some(engine) = engine.and_then(Json::as_str) {
+        if let Some(engine) = engine.and_then(Node::as_str) {
             let _ = write!(self.out, " {engine}");
         }
         self.axis(&mut m);
@@ -333,7 +332,7 @@ impl Printer {
             }
         }
         for key in ["ins", "outs"] {
-            if let Some(v) = m.take_if(key, Json::is_arr) {
+            if let Some(v) = m.take_if(key, Node::is_arr) {
                 self.list(key, v.elements(), Printer::operand);
             }
         }
@@ -358,7 +357,7 @@ impl Printer {
             self.debug(d);
         }
         if blocks.is_some() {
-            let known = opcode.and_then(Json::as_str).map(|o| Opcode::by_name(&o));
+            let known = opcode.and_then(Node::as_str).map(|o| Opcode::by_name(&o));
             let opaque = usize::from(!known.is_some_and(|o| o.is_container()));
             self.opaque += opaque;
             self.braces(|p| p.blocks(blocks));
@@ -370,8 +369,8 @@ impl Printer {
     fn list<'t>(
         &mut self,
         word: &str,
-        items: impl Iterator<Item = Json<'t>>,
-        mut item: impl FnMut(&mut Printer, Json<'t>),
+        items: impl Iterator<Item = Node<'t>>,
+        mut item: impl FnMut(&mut Printer, Node<'t>),
     ) {
         let _ = write!(self.out, " {word}(");
         for (n, v) in items.enumerate() {
@@ -382,10 +381,10 @@ impl Printer {
     }
 
     fn axis(&mut self, m: &mut Members<'_>) {
-        let fits = |v: Json<'_>| {
+        let fits = |v: Node<'_>| {
             let a = Members::of(v);
-            let text = |key: &str| a.get(key).and_then(Json::as_str).is_some();
-            let number = |key: &str| a.get(key).and_then(whole).is_some();
+            let text = |key: &str| a.get(key).and_then(Node::as_str).is_some();
+            let number = |key: &str| a.get(key).is_some_and(Node::is_whole);
             a.has(&["name", "lb", "ub", "stride"])
                 && text("name")
                 && number("lb")
@@ -393,18 +392,18 @@ impl Printer {
                 && number("stride")
         };
         let Some(axis) = m.take_if("LoopAxis", fits) else { return };
-        let part = |key: &str| axis.get(key).map(Json::raw).unwrap_or_default();
+        let part = |key: &str| axis.get(key).map(Node::number).unwrap_or_default();
         self.out.push_str(" for ");
-        self.name(&axis.get("name").and_then(Json::as_str).unwrap_or_default());
+        self.name(&axis.get("name").and_then(Node::as_str).unwrap_or_default());
         let _ = write!(self.out, " in {}..{} step {}", part("lb"), part("ub"), part("stride"));
     }
 
-    fn dependency(&mut self, v: Json<'_>) {
+    fn dependency(&mut self, v: Node<'_>) {
         if let Some(name) = v.as_str() {
             return self.name(&name);
         }
         let mut parts = v.elements();
-        if let Some(name) = parts.next().and_then(Json::as_str) {
+        if let Some(name) = parts.next().and_then(Node::as_str) {
             self.name(&name);
         }
         if let Some(kind) = parts.next() {
@@ -414,9 +413,9 @@ impl Printer {
     }
 
     fn sync(&mut self, m: &mut Members<'_>) {
-        let fits = |v: Json<'_>| {
+        let fits = |v: Node<'_>| {
             let s = Members::of(v);
-            let known = |(key, v): &(Cow<'_, str>, Json<'_>)| {
+            let known = |(key, v): &(Cow<'_, str>, Node<'_>)| {
                 let value = match &**key {
                     "on_wait" => "wait_value",
                     "on_update" => "update_value",
@@ -437,9 +436,9 @@ impl Printer {
         }
     }
 
-    fn semaphore(&mut self, v: Json<'_>, value: &str, sign: &str) {
+    fn semaphore(&mut self, v: Node<'_>, value: &str, sign: &str) {
         let mut m = Members::of(v);
-        let mut number = |key: &str| m.take_if(key, |_| true).map(Json::raw).unwrap_or_default();
+        let mut number = |key: &str| m.take_if(key, |_| true).map(Node::number).unwrap_or_default();
         let _ = write!(self.out, "sem {}{sign}{}", number("id"), number(value));
         if value == "wait_value"
             && let Some(from) = m.take_text("from")
@@ -469,11 +468,11 @@ impl Printer {
         self.out.push('}');
     }
 
-    fn debug(&mut self, v: Json<'_>) {
-        let text = |key: &str| v.get(key).and_then(Json::as_str);
+    fn debug(&mut self, v: Node<'_>) {
+        let text = |key: &str| v.get(key).and_then(Node::as_str);
         self.out.push_str(" at ");
         self.name(&text("filename").unwrap_or_default());
-        let _ = write!(self.out, ":{}", v.get("lineno").map(Json::raw).unwrap_or_default());
+        let _ = write!(self.out, ":{}", v.get("lineno").map(Node::number).unwrap_or_default());
         if let Some(op) = text("op_name") {
             self.out.push_str(" (");
             self.name(&op);
@@ -481,11 +480,11 @@ impl Printer {
         }
     }
 
-    fn operand(&mut self, v: Json<'_>) {
+    fn operand(&mut self, v: Node<'_>) {
         let mut m = Members::of(v);
-        let kind = m.get("kind").and_then(Json::as_str);
+        let kind = m.get("kind").and_then(Node::as_str);
         let text = |key: &str| m.get(key).is_some_and(|v| v.as_str().is_some());
-        let array = |key: &str| m.get(key).is_some_and(Json::is_arr);
+        let array = |key: &str| m.get(key).is_some_and(Node::is_arr);
         let mut absent = None;
         match kind.as_deref() {
             Some("physical_ap") if text("memref") && array("ap") => {
@@ -520,10 +519,10 @@ impl Printer {
             Some("imm_value") if m.get("value").is_some() => {
                 self.out.push_str("imm ");
                 if let Some(v) = m.take_if("value", |_| true) {
-                    inline(v, &mut self.out);
+                    v.inline(&mut self.out);
                 }
             }
-            _ => return inline(v, &mut self.out),
+            _ => return v.inline(&mut self.out),
         }
         m.take_text("kind");
         if let Some(dtype) = m.take_bare("dtype") {
@@ -535,12 +534,12 @@ impl Printer {
     fn pattern(&mut self, m: &mut Members<'_>, name: &str) {
         self.name(name);
         if let Some(ap) = m.take_if("ap", |_| true) {
-            inline(ap, &mut self.out);
+            ap.inline(&mut self.out);
         }
     }
 
     fn offset(&mut self, m: &mut Members<'_>, key: &str) {
-        if let Some(n) = m.take_if(key, |v| whole(v).is_some()).and_then(whole) {
+        if let Some(n) = m.take_if(key, Node::is_whole).and_then(whole) {
             let _ = match n.strip_prefix('-') {
                 Some(n) => write!(self.out, " -{n}"),
                 None => write!(self.out, " +{n}"),
@@ -548,14 +547,14 @@ impl Printer {
         }
     }
 
-    fn expr(&mut self, v: Json<'_>) {
-        if v.as_num().is_some() {
-            self.out.push_str(v.raw());
+    fn expr(&mut self, v: Node<'_>) {
+        if v.is_num() {
+            self.out.push_str(&v.number());
             return;
         }
         let m = Members::of(v);
-        let number = |key: &str| m.get(key).filter(|v| v.as_num().is_some());
-        let text = |key: &str| m.get(key).and_then(Json::as_str);
+        let number = |key: &str| m.get(key).filter(|v| v.is_num());
+        let text = |key: &str| m.get(key).and_then(Node::as_str);
         let kind = text("kind");
         match kind.as_deref() {
             Some("AffIVKind") if m.has(&["kind", "axis"]) && text("axis").is_some() => {
@@ -570,17 +569,17 @@ impl Printer {
                 self.out.push(')');
             }
             Some("IndirectArgId") if m.has(&["kind", "arg_id"]) && number("arg_id").is_some() => {
-                let n = number("arg_id").map(Json::raw).unwrap_or_default();
+                let n = number("arg_id").map(Node::number).unwrap_or_default();
                 let _ = write!(self.out, "arg({n})");
             }
             Some("AffExprKind") if is_affine(&m) => {
-                let terms = m.get("terms").into_iter().flat_map(Json::elements);
+                let terms = m.get("terms").into_iter().flat_map(Node::elements);
                 self.affine(terms, m.get("c"));
             }
             Some("SumKind")
-                if m.has(&["kind", "terms"]) && m.get("terms").is_some_and(Json::is_arr) =>
+                if m.has(&["kind", "terms"]) && m.get("terms").is_some_and(Node::is_arr) =>
             {
-                let terms = m.get("terms").into_iter().flat_map(Json::elements);
+                let terms = m.get("terms").into_iter().flat_map(Node::elements);
                 self.call("sum", terms);
             }
             Some("MultKind") if m.has(&["kind", "var", "scale"]) && number("scale").is_some() => {
@@ -592,11 +591,11 @@ impl Printer {
             Some("ModuloKind") if m.has(&["kind", "numer", "denom"]) => {
                 self.call("mod", m.get("numer").into_iter().chain(m.get("denom")));
             }
-            _ => inline(v, &mut self.out),
+            _ => v.inline(&mut self.out),
         }
     }
 
-    fn call<'t>(&mut self, word: &str, args: impl Iterator<Item = Json<'t>>) {
+    fn call<'t>(&mut self, word: &str, args: impl Iterator<Item = Node<'t>>) {
         self.out.push_str(word);
         self.out.push('(');
         for (n, v) in args.enumerate() {
@@ -606,18 +605,18 @@ impl Printer {
         self.out.push(')');
     }
 
-    fn affine<'t>(&mut self, terms: impl Iterator<Item = Json<'t>>, c: Option<Json<'t>>) {
+    fn affine<'t>(&mut self, terms: impl Iterator<Item = Node<'t>>, c: Option<Node<'t>>) {
         self.out.push('(');
         let mut first = true;
         for t in terms {
             self.out.push_str(if first { "" } else { " + " });
             first = false;
-            let _ = write!(self.out, "{}*", t.get("coeff").map(Json::raw).unwrap_or_default());
+            let _ = write!(self.out, "{}*", t.get("coeff").map(Node::number).unwrap_or_default());
             if let Some(idx) = t.get("idx") {
                 self.expr(idx);
             }
         }
-        if let Some(c) = c.map(Json::raw) {
+        if let Some(c) = c.map(Node::number) {
             let _ = match (first, c.strip_prefix('-')) {
                 (true, _) => write!(self.out, "{c}"),
                 (false, Some(c)) => write!(self.out, " - {c}"),
@@ -629,40 +628,37 @@ impl Printer {
 }
 
 fn is_affine(m: &Members<'_>) -> bool {
-    let term = |t: Json<'_>| {
+    let term = |t: Node<'_>| {
         let m = Members::of(t);
-        m.has(&["coeff", "idx"]) && m.get("coeff").is_some_and(|c| c.as_num().is_some())
+        m.has(&["coeff", "idx"]) && m.get("coeff").is_some_and(|c| c.is_num())
     };
     let keys = match m.get("c") {
-        Some(c) => m.has(&["kind", "terms", "c"]) && c.as_num().is_some(),
+        Some(c) => m.has(&["kind", "terms", "c"]) && c.is_num(),
         None => m.has(&["kind", "terms"]),
     };
     keys && m.get("terms").is_some_and(|t| t.is_arr() && t.elements().all(term))
 }
 
-fn is_dependency(v: Json<'_>) -> bool {
+fn is_dependency(v: Node<'_>) -> bool {
     if v.as_str().is_some() {
         return true;
     }
     let mut parts = v.elements();
-    let kind = |k: Json<'_>| match k.kind() {
-        Kind::Num => true,
-        _ => k.as_str().is_some(),
-    };
+    let kind = |k: Node<'_>| k.is_num() || k.as_str().is_some();
     parts.next().is_some_and(|n| n.as_str().is_some())
         && parts.next().is_some_and(kind)
         && parts.next().is_none()
 }
 
-fn is_semaphore(v: Json<'_>, value: &str) -> bool {
-    let number = |key: &str| v.get(key).is_some_and(|n| n.as_num().is_some());
+fn is_semaphore(v: Node<'_>, value: &str) -> bool {
+    let number = |key: &str| v.get(key).is_some_and(|n| n.is_num());
     number("id") && number(value)
 }
 
-fn is_debug(v: Json<'_>) -> bool {
+fn is_debug(v: Node<'_>) -> bool {
     let m = Members::of(v);
     let text = |key: &str| m.get(key).is_some_and(|v| v.as_str().is_some());
     let keys = m.has(&["filename", "lineno", "op_name"]) && text("op_name")
         || m.has(&["filename", "lineno"]);
-    keys && text("filename") && m.get("lineno").and_then(whole).is_some()
+    keys && text("filename") && m.get("lineno").is_some_and(Node::is_whole)
 }

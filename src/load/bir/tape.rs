@@ -134,7 +134,7 @@ impl<'t> Json<'t> {
     }
 
     /// Elements of an array; nothing where it is none.
-    pub fn elements(self) -> impl Iterator<Item = Json<'t>> {
+    pub fn elements(self) -> Nodes<'t> {
         Nodes::of(self, Kind::Arr)
     }
 
@@ -164,7 +164,8 @@ impl<'t> Json<'t> {
     }
 }
 
-struct Nodes<'t> {
+/// Values in a row.
+pub struct Nodes<'t> {
     tape: &'t Tape<'t>,
     at: u32,
     end: u32,

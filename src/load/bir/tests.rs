@@ -52,6 +52,8 @@ proptest! {
         let back = module_of(&json);
         prop_assert_eq!(&m, &back);
         let printed = write_text(&m);
+        // The same as by the way of a text that is read.
+        prop_assert_eq!(&printed.text, &json_to_text("m", json.as_bytes()).unwrap());
         let text = read_text("m", &printed.text);
         let text = text.unwrap_or_else(|d| panic!("{d:#?}\n{}", printed.text));
         prop_assert!(same(&m, &text.module));
@@ -102,6 +104,8 @@ proptest! {
                 let back = read_json("m", again.as_bytes());
                 let back = back.unwrap_or_else(|d| panic!("{d:#?}\n{again}"));
                 prop_assert!(same(&l.module, &back.module), "{}", again);
+                let text = json_to_text("m", again.as_bytes()).unwrap();
+                prop_assert_eq!(write_text(&l.module).text, text);
             }
             Err(d) => located(&d),
         }
