@@ -93,7 +93,7 @@ impl Model {
         let here = self.session.position();
         let (from, to) = self.derived.ties.range;
         let near = MAX_TIED_EVENTS / 8;
-        let in_sight = (from == 0 || here >= from.saturating_add(near))
+        let in_sight = (from <= 1 || here >= from.saturating_add(near))
             && (self.derived.ties.complete || here.saturating_add(near) < to);
         if self.derived.ties.of.as_ptr() == Arc::as_ptr(&p) && in_sight && to > 0 {
             return;

@@ -1,7 +1,8 @@
 //! JSON text out: strings, a value on one line, and a tree with as many lines as it needs.
 
 use super::tape::{Json, Kind};
-use crate::bir::{Name, Value};
+use super::write;
+use crate::bir::{Inst, Name, Value};
 use crate::diag::render::{is_unsafe, push_json_escape};
 use std::fmt::Write as _;
 
@@ -74,6 +75,8 @@ pub enum Tree<'m> {
     Obj(Vec<(&'m str, Tree<'m>)>),
     /// A value that was kept.
     Kept(&'m Value),
+    /// An instruction, made when it is written: many of them are never there together.
+    Inst(&'m Inst),
 }
 
 impl<'m> Tree<'m> {
@@ -112,6 +115,9 @@ pub fn pretty(v: &Tree<'_>) -> String {
 }
 
 fn tree(v: &Tree<'_>, depth: usize, out: &mut String) {
+    if let Tree::Inst(i) = v {
+        return tree(&write::inst(i), depth, out);
+    }
     let from = out.len();
     if flat(v, from + INLINE, out) {
         return;
@@ -180,6 +186,9 @@ pub fn push_line(v: &Tree<'_>, out: &mut String) {
 /// Writes a value on one line; gives up, with something written, where `out` would become
 /// longer than `most`.
 fn flat(v: &Tree<'_>, most: usize, out: &mut String) -> bool {
+    if let Tree::Inst(i) = v {
+        return flat(&write::inst(i), most, out);
+    }
     let comma = |n: usize| if n > 0 { ", " } else { "" };
     let member = |n: usize, key: &str, v: &Tree<'_>, out: &mut String| {
         out.push_str(comma(n));

@@ -41,6 +41,7 @@ impl<'t> Node<'t> {
     pub fn is_obj(self) -> bool {
         match self {
             Node::Read(v) => v.is_obj(),
+            Node::Made(Tree::Inst(_)) => true,
             Node::Made(t) => matches!(t.opened(), Opened::Obj(_) | Opened::KeptObj(_)),
             Node::Kept(v) => matches!(v, Value::Obj(_)),
         }
@@ -86,12 +87,15 @@ impl<'t> Node<'t> {
         match self {
             Node::Read(v) => v.as_str(),
             Node::Made(Tree::Text(s)) => Some((*s).into()),
-            Node::Made(Tree::Kept(Value::Str(s))) | Node::Kept(Value::Str(s)) => Some((&**s).into()),
+            Node::Made(Tree::Kept(Value::Str(s))) | Node::Kept(Value::Str(s)) => {
+                Some((&**s).into())
+            }
             _ => None,
         }
     }
 
-    /// Keys and values of an object, in its order; nothing where it is none.
+    /// Keys and values of an object, in its order; nothing where it is none, or an instruction that
+    /// is still to be made.
     pub fn members(self) -> Vec<(Cow<'t, str>, Node<'t>)> {
         let kept = |m: &'t [(crate::bir::Name, Value)]| {
             m.iter().map(|(k, v)| (Cow::Borrowed(&**k), Node::Kept(v))).collect()

@@ -2,7 +2,7 @@
 //! has exactly a known shape gets its syntax, everything else stands as `key=value`, so that
 //! nothing is lost and [`super::parse`] gives the same tree back.
 
-use super::json::quote;
+use super::json::{Tree, quote};
 use super::node::Node;
 use crate::bir::{Engine, Opcode};
 use std::borrow::Cow;
@@ -300,6 +300,9 @@ impl Printer {
     }
 
     fn inst(&mut self, v: Node<'_>) {
+        if let Node::Made(Tree::Inst(i)) = v {
+            return self.inst(Node::Made(&super::write::inst(i)));
+        }
         let mut m = Members::of(v);
         if self.opaque == 0 {
             self.insts.push(self.line);

@@ -155,7 +155,7 @@ pub(super) fn location(l: &Location) -> Tree<'_> {
 pub(super) fn block(b: &Block) -> Tree<'_> {
     let mut o = Object::of(&b.extra);
     o.name("name", b.name.as_ref());
-    o.put("instructions", list(&b.insts, |i| inst(i)));
+    o.put("instructions", list(&b.insts, |i| Tree::Inst(i)));
     o.done()
 }
 

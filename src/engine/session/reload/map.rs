@@ -2,7 +2,7 @@
 //! of the one is which of the other.
 
 use super::super::search::Watch;
-use super::insts::{self, Insts};
+use super::insts::{Insts, Side};
 use super::trace::{Laid, Names, RingId, Trace, Want, queue_name, trace};
 use crate::bir::Pos;
 use crate::engine::diff::Change;
@@ -97,11 +97,12 @@ impl Map {
     /// Compares two programs as far as `want` of the left asks for.
     pub(super) fn new(a: &Arc<Program>, b: &Arc<Program>, want: &Want, watch: Watch<'_>) -> Map {
         let same = a == b;
+        let (left, right) = if same { Default::default() } else { (Side::of(a), Side::of(b)) };
         let mut map = Map {
             a: a.clone(),
             b: b.clone(),
             same,
-            insts: if same { Insts::same(a) } else { Insts::new(a, b) },
+            insts: if same { Insts::same(a) } else { Insts::new(&left, &right) },
             queues: HashMap::new(),
             left: Trace::default(),
             right: Trace::default(),
@@ -118,8 +119,8 @@ impl Map {
         if same {
             return map;
         }
-        let right_keys = insts::keys(b);
-        let mut left_keys = insts::keys(a);
+        let right_keys = right.keys();
+        let mut left_keys = left.keys();
         // One that has another name has the key of what it is now.
         for (pos, key) in left_keys.iter_mut().enumerate() {
             if let Some(to) = map.insts.of(Pos(pos as u32)) {
