@@ -64,13 +64,20 @@ fn draw(m: &Model) {
 }
 
 /// The next program that was read, and when its picture was ready; how long reading was over.
-fn shown(news: &Receiver<(Instant, Notice)>, m: &mut Model) -> (Instant, Instant) {
+fn shown(
+    desk: &Desk,
+    news: &Receiver<(Instant, Notice)>,
+    m: &mut Model,
+) -> (Instant, Instant) {
     loop {
         let (at, notice) = news.recv_timeout(Duration::from_secs(60)).unwrap();
         let loaded = matches!(notice, Notice::Loaded { .. });
         for effect in update(m, Message::Files(notice)) {
             if let Effect::TakeUp(fresh) = effect {
-                take_up(m, *fresh, &mut |_, _| ControlFlow::Continue(()));
+                let next = take_up(m, *fresh, &mut |_, _| ControlFlow::Continue(())).1;
+                if let Some(Effect::Compare(asked)) = next {
+                    desk.compare(asked);
+                }
             }
         }
         m.prepare();
@@ -105,7 +112,7 @@ fn measure(what: &str, path: &Path, texts: &[String], position: u64) {
         std::fs::write(path, &texts[(round + 1) % texts.len()]).unwrap();
         // The quiet time begins when the file is closed.
         let quiet_over = Instant::now() + QUIET;
-        let (read, picture) = shown(&news, &mut m);
+        let (read, picture) = shown(&desk, &news, &mut m);
         let of = |t: Instant| t.saturating_duration_since(quiet_over).as_secs_f64() * 1e3;
         for (i, ms) in [of(read), of(picture)].into_iter().enumerate() {
             worst[i] = worst[i].max(ms);

@@ -5,7 +5,7 @@
 
 use super::build::{Build, Ended};
 use super::model::Title;
-use super::reload::{Compared, Notice, compared};
+use super::reload::{Comparison, Notice};
 use crate::diag::{Diagnostic, Report};
 use crate::engine::program::Program;
 use crate::engine::ring::digest::hash_bytes;
@@ -91,7 +91,7 @@ enum Order {
 /// The shell's end: what it can ask for. Everything ends when it is dropped.
 pub struct Desk {
     to: Sender<Order>,
-    compare: Sender<(u64, Arc<Program>, Arc<Program>)>,
+    compare: Sender<Comparison>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -125,9 +125,9 @@ impl Desk {
         let _ = self.to.send(Order::Reload);
     }
 
-    /// Tells how two programs differ; `number` comes back with the answer.
-    pub fn compare(&self, number: u64, was: Arc<Program>, is: Arc<Program>) {
-        let _ = self.compare.send((number, was, is));
+    /// Tells how two programs differ.
+    pub fn compare(&self, asked: Comparison) {
+        let _ = self.compare.send(asked);
     }
 }
 
@@ -149,15 +149,13 @@ const STACK: usize = 16 << 20;
 /// How long the end of what is under way is waited for when the screen is left.
 const LEAVE: Duration = Duration::from_millis(800);
 
-fn compare_all(asked: &Receiver<(u64, Arc<Program>, Arc<Program>)>, tell: impl Fn(Notice)) {
+fn compare_all(asked: &Receiver<Comparison>, tell: impl Fn(Notice)) {
     while let Ok(mut newest) = asked.recv() {
         // Only the newest is of interest still.
         while let Ok(next) = asked.try_recv() {
             newest = next;
         }
-        let (number, was, is) = newest;
-        let Compared { summary, lines } = compared(&was, &is);
-        tell(Notice::Compared { number, summary, lines });
+        tell(newest.answer());
     }
 }
 

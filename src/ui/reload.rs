@@ -227,9 +227,12 @@ impl Model {
         self.settled = self.session.selected();
         view.restore(self);
         self.prepare();
-        if let Some(b) = back.filter(|b| b.of == *self.session.loaded()) {
-            b.was.restore(self);
-        }
+        let older = back.map(|b| {
+            if b.of == *self.session.loaded() {
+                b.was.restore(self);
+            }
+            b.of
+        });
         self.files.back = Some(Back { of, was, became: Looked::of(self) });
         let here = self.session.position();
         self.journal.iter_mut().for_each(|j| j.reloaded(here));
@@ -241,10 +244,13 @@ impl Model {
             text.push_str(&format!("; {} more: info reload", carried.notes.len() - 1));
         }
         self.say(text, (carried.lost > 0).then_some(Severity::Warning));
-        let compare = carried.programs().map(|(was, is)| Effect::Compare {
-            number: self.files.reloads,
-            was: was.clone(),
-            is: is.clone(),
+        let compare = carried.programs().map(|(was, is)| {
+            Effect::Compare(Comparison {
+                number: self.files.reloads,
+                was: was.clone(),
+                is: is.clone(),
+                older,
+            })
         });
         let quit = self.caught(watch)?;
         self.files.said = self.said.as_ref().map(|s| s.text.clone());
@@ -374,17 +380,31 @@ struct Back {
     became: Looked,
 }
 
-/// How two programs differ.
+/// Two programs, of which is to be told how they differ: apart from the screen, since it may take
+/// a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
-    /// In one line.
-    pub summary: String,
-    /// In full, within a bound.
-    pub lines: Vec<String>,
+pub struct Comparison {
+    /// Which reload it was.
+    pub number: u64,
+    /// The program that was.
+    pub was: Arc<Program>,
+    /// The one that is.
+    pub is: Arc<Program>,
+    /// The one before both, of which nothing is asked: giving back its memory takes a while, too.
+    pub older: Option<Arc<Program>>,
 }
 
-/// Tells how two programs differ and what comes of both, run for a bounded number of events.
-pub fn compared(was: &Arc<Program>, is: &Arc<Program>) -> Compared {
+impl Comparison {
+    /// How they differ.
+    pub fn answer(self) -> Notice {
+        let (summary, lines) = compared(&self.was, &self.is);
+        Notice::Compared { number: self.number, summary, lines }
+    }
+}
+
+/// Tells how two programs differ and what comes of both, run for a bounded number of events: in
+/// one line, and in full within a bound.
+fn compared(was: &Arc<Program>, is: &Arc<Program>) -> (String, Vec<String>) {
     let mut found = Diff::default();
     let loaded = |p: &Program| {
         let run = p.module.as_ref()?;
@@ -400,7 +420,7 @@ pub fn compared(was: &Arc<Program>, is: &Arc<Program>) -> Compared {
         lines.truncate(MAX_RELOAD_LINES);
         lines.push(format!("{more} lines more: `dmadbg diff` tells all"));
     }
-    Compared { summary: summary(&found), lines }
+    (summary(&found), lines)
 }
 
 /// `+3 -1 ~2 descriptors, outcome in memory differs`.

@@ -13,14 +13,13 @@ use super::live::{Desk, Fresh, Live};
 use super::model::{Model, Title};
 use super::outside;
 use super::record::Recorder;
-use super::reload::Notice;
+use super::reload::{Comparison, Notice};
 use super::seams;
 use super::theme::Theme;
 use super::update::{Effect, Message, finish, take_up, update};
 use super::view;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
-use crate::engine::program::Program;
 use crate::engine::session::{self, Progress, Session};
 use crate::learn::Play;
 use crate::limits::MAX_FILES_LISTED;
@@ -41,7 +40,6 @@ use signal_hook::low_level::emulate_default_handler;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -340,7 +338,7 @@ impl Shell {
                         return Ok(false);
                     }
                 }
-                Effect::Compare { number, was, is } => self.compare((number, was, is)),
+                Effect::Compare(asked) => self.compare(asked),
                 Effect::Suspend => self.suspend(model)?,
                 Effect::Redraw => self.terminal = blank()?,
                 Effect::Copy(text) => {
@@ -443,14 +441,16 @@ impl Shell {
             self.meanwhile(old, p, &mut drawn)
         });
         self.keep(model, Recorder::write);
-        if let Some(Effect::Compare { number, was, is }) = next {
-            self.compare((number, was, is));
+        if let Some(Effect::Compare(asked)) = next {
+            self.compare(asked);
         }
         leaves
     }
 
-    fn compare(&self, (number, was, is): (u64, Arc<Program>, Arc<Program>)) {
-        self.desk.iter().for_each(|d| d.compare(number, was.clone(), is.clone()));
+    fn compare(&self, asked: Comparison) {
+        if let Some(desk) = &self.desk {
+            desk.compare(asked);
+        }
     }
 
     /// While something takes long: draws how far it is, and breaks it off where that is asked for

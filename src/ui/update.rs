@@ -11,18 +11,16 @@ use super::links::Subject;
 use super::live::Fresh;
 use super::model::{CommandLine, Model, Popup};
 use super::palette::{Chosen, Palette};
-use super::reload::{Compared, Notice, compared};
+use super::reload::{Comparison, Notice};
 use super::stops::Replaces;
 use super::{seams, view};
 use crate::diag::Severity;
 use crate::engine::command::Command;
-use crate::engine::program::Program;
 use crate::script;
 use crate::udma::Dir;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEvent};
 use line::{complete, edit, enter, files, history};
 use mouse::mouse;
-use std::sync::Arc;
 use tui_input::{Input, InputRequest};
 
 /// What happens to the screen.
@@ -62,14 +60,7 @@ pub enum Effect {
     /// Go on with another program ([`Model::take_up`]); it may take long.
     TakeUp(Box<Fresh>),
     /// Tell how two programs differ, by [`Notice::Compared`].
-    Compare {
-        /// Which reload it was.
-        number: u64,
-        /// The program that was.
-        was: Arc<Program>,
-        /// The one that is.
-        is: Arc<Program>,
-    },
+    Compare(Comparison),
 }
 
 /// Characters of a pasted text that are taken.
@@ -152,12 +143,11 @@ pub fn update_all(model: &mut Model, message: Message) -> bool {
                 let (quits, compare) =
                     take_up(model, *fresh, &mut |_, _| std::ops::ControlFlow::Continue(()));
                 goes_on &= !quits;
-                if let Some(Effect::Compare { number, was, is }) = compare {
-                    let Compared { summary, lines } = compared(&was, &is);
-                    model.notice(Notice::Compared { number, summary, lines });
+                if let Some(Effect::Compare(asked)) = compare {
+                    model.notice(asked.answer());
                 }
             }
-            Effect::Compare { .. }
+            Effect::Compare(_)
             | Effect::Copy(_)
             | Effect::Names(_)
             | Effect::Suspend
