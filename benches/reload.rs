@@ -64,11 +64,7 @@ fn draw(m: &Model) {
 }
 
 /// The next program that was read, and when its picture was ready; how long reading was over.
-fn shown(
-    desk: &Desk,
-    news: &Receiver<(Instant, Notice)>,
-    m: &mut Model,
-) -> (Instant, Instant) {
+fn shown(desk: &Desk, news: &Receiver<(Instant, Notice)>, m: &mut Model) -> (Instant, Instant) {
     loop {
         let (at, notice) = news.recv_timeout(Duration::from_secs(60)).unwrap();
         let loaded = matches!(notice, Notice::Loaded { .. });

@@ -293,7 +293,7 @@ fn what_goes_to_a_terminal_is_escaped_or_refused() {
         (&[arg("watch"), bir.as_os_str(), arg("-e"), arg("info memory")], "x\\u{1b}"),
     ];
     for (args, shown) in calls {
-        let t = Terminal::start((200, 60), &[], args);
+        let t = Terminal::start(200, 60, &[], args);
         t.wait(&format!("{args:?}: {shown}"), || String::from_utf8_lossy(&t.raw()).contains(shown));
         std::thread::sleep(std::time::Duration::from_millis(200));
         let raw = String::from_utf8_lossy(&t.raw()).replace("\r\n", "\n");
@@ -406,7 +406,7 @@ fn files_of_strangers_write_nothing_and_start_nothing() {
 fn the_screen_escapes_what_it_shows_of_files() {
     let inputs = Inputs { folder: tempfile::tempdir().unwrap() };
     for file in [inputs.file("dma", program()), inputs.file("bir", module())] {
-        let mut t = Terminal::start((160, 50), &[], &[file.as_os_str()]);
+        let mut t = Terminal::start(160, 50, &[], &[file.as_os_str()]);
         t.wait_for("event");
         t.keys(":info memory\r\x1bss\t\t\t:info files\r\x1b?\x1b");
         t.keys(":print \"\u{202e}\u{9b}2J\"\r\x1b\x1b");

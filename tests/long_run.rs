@@ -131,7 +131,7 @@ fn random_use_for_long_needs_no_more_memory() {
         .map(|n| std::fs::read_to_string(format!("sample-programs/{n}")).unwrap())
         .collect();
     std::fs::write(&file, &texts[0]).unwrap();
-    let mut t = Terminal::start((120, 36), &[], &[file.as_os_str()]);
+    let mut t = Terminal::start(120, 36, &[], &[file.as_os_str()]);
     t.wait_for("event 0");
     let pid = t.child.process_id().unwrap();
     let mut r = Choices(0x9e37_79b9_7f4a_7c15);

@@ -105,11 +105,12 @@ fn a_file_that_is_cut_below_the_screen() {
     let cut = |to| OpenOptions::new().write(true).open(&path).unwrap().set_len(to).unwrap();
     // One that is watched is held whole: what it was stays, and the first line says so.
     ring(&path, SLOTS);
-    let mut t = Terminal::start((120, 36), &[], &[path.as_os_str()]);
+    let mut t = Terminal::start(120, 36, &[], &[path.as_os_str()]);
     t.wait_for("262144 slots");
     t.keys(":info reload\r");
     t.wait_for("the files are watched");
     t.keys("\x1b");
+    t.wait_gone("the files are watched");
     cut(0);
     t.wait_for("BROKEN");
     // To the last slot, which was not looked at before.
@@ -123,7 +124,7 @@ fn a_file_that_is_cut_below_the_screen() {
     // One that is not is mapped: what is no longer there is told of when it is looked at.
     ring(&path, SLOTS);
     let args = ["--no-watch".as_ref(), path.as_os_str()];
-    let mut t = Terminal::start((120, 36), &[], &args);
+    let mut t = Terminal::start(120, 36, &[], &args);
     t.wait_for("262144 slots");
     cut(0);
     t.keys("G");
@@ -282,7 +283,7 @@ fn names_that_are_no_utf_8_are_names() {
     assert_eq!(out.status.code(), Some(0), "{}", told(&out));
     assert!(fs::metadata(&to).unwrap().len() > 64);
     // And on the screen.
-    let mut t = Terminal::start((120, 36), &[], &[path.as_os_str()]);
+    let mut t = Terminal::start(120, 36, &[], &[path.as_os_str()]);
     t.wait_for("tx");
     t.keys("q");
     assert!(t.end().success());

@@ -318,7 +318,7 @@ fn killed_while_it_writes_or_read_while_it_is_written_a_file_is_whole() {
 #[test]
 fn what_the_screen_keeps_is_whole_and_never_a_reason_to_fail() {
     let record = |t: &Terminal| t.home.path().join("r.dbg");
-    let mut t = Terminal::start((100, 30), &[], &[OsStr::new(DMA)]);
+    let mut t = Terminal::start(100, 30, &[], &[OsStr::new(DMA)]);
     t.wait_for("event 0");
     t.keys(":step\r");
     t.wait_for("event 32");
@@ -337,7 +337,8 @@ fn what_the_screen_keeps_is_whole_and_never_a_reason_to_fail() {
     fs::write(state.join("history"), "where\n").unwrap();
     let line = format!("trap '' XFSZ; ulimit -f 0; exec {BIN} {DMA}");
     let state_home = [("XDG_STATE_HOME", home.path().to_str().unwrap())];
-    let mut t = Terminal::of("sh", (100, 30), &state_home, &[OsStr::new("-c"), OsStr::new(&line)]);
+    let mut t =
+        Terminal::start_program("sh", 100, 30, &state_home, &[OsStr::new("-c"), OsStr::new(&line)]);
     t.wait_for("event 0");
     t.keys(":step\r");
     t.wait_for("event 32");

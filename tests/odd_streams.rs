@@ -262,7 +262,7 @@ fn the_screen_of_any_size_and_surroundings_is_shown_and_left() {
     let file = std::ffi::OsStr::new(DMA);
     let sizes = [(1, 1), (1, 40), (200, 1), (2, 2), (9, 3), (20, 5), (80, 24), (500, 200)];
     for size in sizes {
-        let mut t = Terminal::start(size, &[], &[file]);
+        let mut t = Terminal::start(size.0, size.1, &[], &[file]);
         t.wait("the alternate screen", || t.raw().windows(8).any(|w| w == b"\x1b[?1049h"));
         t.keys("dss?\x1b\t\tcG:info rings\r\x1bgg");
         t.resize(3, 2);
@@ -284,7 +284,7 @@ fn the_screen_of_any_size_and_surroundings_is_shown_and_left() {
         &[("HOME", "/dev/null"), ("XDG_CONFIG_HOME", "/dev/null/x"), ("XDG_STATE_HOME", "/proc")],
     ];
     for env in surroundings {
-        let mut t = Terminal::start((100, 30), env, &[file]);
+        let mut t = Terminal::start(100, 30, env, &[file]);
         t.wait_for("event 0");
         t.keys("ds");
         t.wait_for("event ");

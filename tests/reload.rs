@@ -174,6 +174,7 @@ fn a_flood_of_saves_ends_with_the_last_and_is_read_few_times() {
     let times: u64 = if times == "once" { 1 } else { times.parse().unwrap() };
     assert!(times <= 4, "read {times} times");
     s.t.keys("\x1b");
+    s.t.wait_gone("Esc closes");
     s.t.keys(":goto end\r");
     s.t.keys(":print batch\r");
     s.t.wait_for("batch = 12");

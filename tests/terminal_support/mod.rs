@@ -11,7 +11,11 @@ use std::time::{Duration, Instant};
 /// What is opened: its first copy fits one batch, its ring goes round.
 pub const ARGS: &[&str] = &["sample-programs/wrap.dma"];
 
-/// What leaving the alternate screen sends.
+/// Longer than anything here takes on a busy machine, and no hang.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What entering and leaving the alternate screen send.
+pub const ENTER: &[u8] = b"\x1b[?1049h";
 pub const LEAVE: &[u8] = b"\x1b[?1049l";
 
 pub fn cells(n: u16) -> NonZero<u16> {
@@ -20,7 +24,7 @@ pub fn cells(n: u16) -> NonZero<u16> {
 
 pub struct Terminal {
     pub master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    pub writer: Box<dyn Write + Send>,
     pub child: Box<dyn Child + Send + Sync>,
     pub seen: Arc<Mutex<(vt100::Parser, Vec<u8>)>>,
     /// What the program keeps, and reads, of a user: nobody else's.
@@ -38,6 +42,7 @@ impl Terminal {
         t
     }
 
+    /// Starts the program with these arguments; an empty value takes a variable away.
     pub fn start(
         columns: u16,
         rows: u16,
@@ -67,7 +72,7 @@ impl Terminal {
             command.env(folder, home.path());
         }
         for (name, value) in env {
-            command.env(name, value);
+            if value.is_empty() { command.env_remove(name) } else { command.env(name, value) }
         }
         let child = pair.slave.spawn_command(command).unwrap();
         let seen =
@@ -78,7 +83,12 @@ impl Terminal {
             while let Ok(n @ 1..) = reader.read(&mut bytes) {
                 let mut seen = to.lock().unwrap();
                 seen.0.process(&bytes[..n]);
-                seen.1.extend_from_slice(&bytes[..n]);
+                let raw = &mut seen.1;
+                raw.extend_from_slice(&bytes[..n]);
+                // The newest is enough, and a long run is no reason to keep more.
+                if raw.len() > 4 << 20 {
+                    raw.drain(..2 << 20);
+                }
             }
         });
         let writer = pair.master.take_writer().unwrap();
@@ -98,10 +108,18 @@ impl Terminal {
         self.writer.flush().unwrap();
     }
 
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let mut seen = self.seen.lock().unwrap();
+        seen.0.screen_mut().set_size(cells(rows.max(1)), cells(columns.max(1)));
+        drop(seen);
+        self.master.resize(size).unwrap();
+    }
+
     pub fn wait(&self, what: &str, mut done: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !done() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{what}:\n{}", self.screen());
+            assert!(begun.elapsed() < PATIENCE, "{what}:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -127,17 +145,45 @@ impl Terminal {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
+    /// How it ended; where it took the screen it must have given it back.
     pub fn end(&mut self) -> portable_pty::ExitStatus {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                let raw = || self.raw().windows(LEAVE.len()).any(|w| w == LEAVE);
-                self.wait("leave the alternate screen", raw);
+                self.wait("leave the alternate screen", || self.last_switch() != Some(ENTER));
                 return status;
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "it does not end");
+            assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// What was sent last of entering and leaving the alternate screen.
+    fn last_switch(&self) -> Option<&'static [u8]> {
+        let raw = self.raw();
+        raw.windows(ENTER.len()).rev().find_map(|w| [ENTER, LEAVE].into_iter().find(|s| *s == w))
+    }
+
+    /// Leaves from wherever it is, and how it ended. An escape that is read together with the
+    /// next key is that key with Alt, so it is tried again.
+    pub fn leave(&mut self) -> portable_pty::ExitStatus {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            for keys in ["\x1b", ":quit\r"] {
+                // It may have ended meanwhile.
+                let _ = self.writer.write_all(keys.as_bytes());
+                let _ = self.writer.flush();
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            let asked = Instant::now();
+            while asked.elapsed() < Duration::from_secs(3) {
+                if self.child.try_wait().unwrap().is_some() {
+                    return self.end();
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        panic!("it does not end:\n{}", self.screen());
     }
 }
 
