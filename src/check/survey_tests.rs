@@ -133,6 +133,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn chunks_are_told_alike_alone_and_one_after_the_other(
+        n in 0u64..1500, seed in any::<u64>(), how in any::<u8>(), arch in 0usize..3,
+        lap in 0u64..1500,
+        harms in prop::collection::vec((0usize..1500, any::<bool>(), any::<u8>(), any::<u8>()), 0..9),
+    ) {
+        let mut slots = pairs(n, seed, ARCHS[arch], (lap, 1));
+        harms.into_iter().for_each(|h| harm(&mut slots, h));
+        let (whole, parts) = with_rings(&slots, how, |tx, rx| {
+            let (profile, cursors) = (Profile::default_profile(), [None; 2]);
+            let arch = ARCHS[arch];
+            let pair = RingPair { tx, rx, arch, profile, queue: None, start: None, cursors };
+            let mut parts = Survey::default();
+            (0..Survey::chunks_of(&pair)).for_each(|at| parts.append(Survey::part(&pair, at, at + 1)));
+            (Survey::of(&pair), parts)
+        });
+        prop_assert_eq!(whole, parts);
+    }
+}
+
 /// The rule by which the fast look goes is one-sided: whatever it calls regular is calm, and on
 /// what is staged it does answer.
 #[test]
@@ -149,10 +171,7 @@ fn regular_chunks_are_calm_by_the_rules() {
             let sides = [0, 1].map(|i| image(&slots.iter().map(|p| p[i]).collect::<Vec<_>>()));
             for (dir, bytes) in Dir::BOTH.into_iter().zip(&sides) {
                 let rows = Rows::new(bytes.as_chunks().0, 1);
-                let fast = match dir {
-                    Dir::Tx => tx_regular(rows, arch),
-                    Dir::Rx => rx_regular(rows, arch),
-                };
+                let fast = regular(rows, Seen::plainly(rows), dir, arch);
                 let first = rows.descs().next().unwrap();
                 let plain = by_rules(rows, dir, arch);
                 asked += 1;
@@ -192,12 +211,17 @@ fn a_survey_in_parts_is_the_survey() {
             start: None,
             cursors: [None; 2],
         };
-        let mut parts = Survey::default();
-        for at in (0..12).step_by(4) {
-            parts.append(Survey::part(&pair, at, at + 4));
+        // Chunk by chunk, none is judged by what was known of another.
+        for by in [4, 1] {
+            let mut parts = Survey::default();
+            for at in (0..12).step_by(by) {
+                parts.append(Survey::part(&pair, at, at + by as u64));
+            }
+            assert_eq!(parts, Survey::of(&pair));
         }
-        assert_eq!(parts, Survey::of(&pair));
+        let parts = Survey::of(&pair);
         assert_eq!(parts.chunks(Dir::Tx).len(), 10);
+        assert_eq!(parts.chunks(Dir::Rx).iter().filter(|c| c.follows).count(), 8);
         assert!(parts.chunks(Dir::Tx).iter().filter(|c| c.paired).count() >= 8);
     });
 }
@@ -262,8 +286,7 @@ fn addresses_are_judged_together_as_one_by_one() {
             }
             let bytes = image(&slots);
             let rows = Rows::new(bytes.as_chunks().0, 1);
-            let mut at = Addresses::NONE;
-            rows.each(|_, ptr| at.add(ptr));
+            let at = Addresses::of(slots[0].ptr, Seen::plainly(rows).differ[1]);
             let plain = slots.iter().all(|d| alone(d.ptr, host));
             assert_eq!(at.regular(rows, host), plain, "{arch} {slots:?}");
             told[usize::from(plain)] += 1;
