@@ -85,7 +85,7 @@ impl Survey {
         let level = wide::level();
         for at in from..to {
             let [tx, rx] = rows(at);
-            let (seen, beside) = wide::look(level, [tx, rx]);
+            let (seen, beside) = wide::look(level, [tx, rx], pair.arch.host_base());
             let [tx_look, rx_look] = &mut looks;
             let mut t = tx.map(|rows| tx_look.chunk(rows, seen[0]));
             let mut r = rx.map(|rows| rx_look.chunk(rows, seen[1]));
@@ -176,35 +176,31 @@ const EVEN_SENTINEL: u32 = 0xcccc_cccc;
 /// end of a window.
 const BEFORE_END: u64 = !(WINDOW | LENGTH);
 
-/// What the addresses of a chunk have in common: bits that one has, bits that all have. Most
-/// questions are answered by these alone; where they are not, each address is asked.
-struct Addresses {
-    any: u64,
-    all: u64,
+/// Bits of an address that a slot of a chunk has whose first one is this and whose others differ
+/// from it in these bits.
+fn had(first: u64, differ: u64) -> u64 {
+    first | differ
 }
 
-impl Addresses {
-    /// Of slots of which the first has this address, and any other differs from it in these bits
-    /// at most.
-    fn of(first: u64, differ: u64) -> Addresses {
-        Addresses { any: first | differ, all: first & !differ }
-    }
+/// Whether nothing is to be said of the addresses of a chunk. Mostly the bits that one of them has
+/// answer that; where they do not, each address is asked.
+fn plain_addresses(rows: Rows<'_>, seen: Seen) -> bool {
+    let any = had(rows.first_words().map_or(0, |(_, ptr)| ptr), seen.differ[1]);
+    let has = |bits: u64| any & bits == bits;
+    any & STRANGE == 0
+        && !seen.null
+        && (!has(BEFORE_END) || every(rows, |p| (p ^ p.wrapping_add(LENGTH)) & WINDOW == 0))
+        && match any & SENTINEL_BITS {
+            0 => !has(EVEN_SENTINEL.into()) || every(rows, |p| p as u32 != EVEN_SENTINEL),
+            _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
+        }
+}
 
-    fn regular(&self, rows: Rows<'_>, host: u64) -> bool {
-        let every = |ok: fn(u64, u64) -> bool| {
-            let mut all = true;
-            rows.each(|_, ptr| all &= ok(ptr, host));
-            all
-        };
-        let has = |bits: u64| self.any & bits == bits;
-        self.any & STRANGE == 0
-            && (self.all & !host != 0 || every(|ptr, host| ptr & !host != 0))
-            && (!has(BEFORE_END) || every(|ptr, _| (ptr ^ ptr.wrapping_add(LENGTH)) & WINDOW == 0))
-            && match self.any & SENTINEL_BITS {
-                0 => !has(EVEN_SENTINEL.into()) || every(|ptr, _| ptr as u32 != EVEN_SENTINEL),
-                _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
-            }
-    }
+/// Whether it is so of every address.
+fn every(rows: Rows<'_>, ok: impl Fn(u64) -> bool) -> bool {
+    let mut all = true;
+    rows.each(|_, ptr| all &= ok(ptr));
+    all
 }
 
 /// What may differ from slot to slot of a calm chunk.
@@ -217,11 +213,9 @@ const fn free(dir: Dir, arch: Generation) -> u64 {
 
 /// Whether a chunk is calm if its first slot is, and its bytes; `None` says nothing.
 fn regular(rows: Rows<'_>, seen: Seen, dir: Dir, arch: Generation) -> Option<u32> {
-    let first = rows.first_words()?.1;
-    let [words, addresses] = seen.differ;
-    let alike = words & !free(dir, arch) == 0
+    let alike = seen.differ[0] & !free(dir, arch) == 0
         && (dir == Dir::Tx || seen.apart || !overlap(rows))
-        && Addresses::of(first, addresses).regular(rows, arch.host_base());
+        && plain_addresses(rows, seen);
     alike.then_some(seen.bytes as u32)
 }
 
@@ -313,7 +307,7 @@ fn paired(tx: Rows<'_>, rx: Rows<'_>, beside: Beside, seen: Seen, arch: Generati
     // Only a pair of which the source lies a marker behind the destination is the wrong way
     // round; only one whose destination is not aligned can be torn.
     let first = rx.first_words().map_or(0, |(_, ptr)| ptr);
-    let aligned = Addresses::of(first, seen.differ[1]).any & (MARKER_BYTES - 1) == 0;
+    let aligned = had(first, seen.differ[1]) & (MARKER_BYTES - 1) == 0;
     if aligned && !beside.swapped {
         return true;
     }

@@ -37,14 +37,16 @@ pub struct Seen {
     pub bytes: u64,
     /// No two neighbours share a byte, nor begin at the same one.
     pub apart: bool,
+    /// An address is zero but for the host window's bits.
+    pub null: bool,
 }
 
 impl Seen {
     /// Of no slots.
-    const NONE: Seen = Seen { differ: [0; 2], bytes: 0, apart: true };
+    const NONE: Seen = Seen { differ: [0; 2], bytes: 0, apart: true, null: false };
 
-    /// Slot by slot.
-    pub fn plainly(rows: Rows<'_>) -> Seen {
+    /// Slot by slot; `host` is where the host window begins.
+    pub fn plainly(rows: Rows<'_>, host: u64) -> Seen {
         let mut seen = Seen::NONE;
         let Some((low, first)) = rows.first_words() else { return seen };
         let mut before: Option<(u64, u64)> = None;
@@ -53,6 +55,7 @@ impl Seen {
             seen.differ[0] |= w ^ low;
             seen.differ[1] |= ptr ^ first;
             seen.bytes += now + 1;
+            seen.null |= ptr & !host == 0;
             if let Some((last, length)) = before.replace((ptr, now)) {
                 seen.apart &= ptr.wrapping_sub(last) > length && last.wrapping_sub(ptr) > now;
             }
@@ -87,27 +90,28 @@ pub fn level() -> Level {
     Level::new()
 }
 
-/// Looks at the slots of both rings; at both beside each other where that costs nothing.
-pub fn look(level: Level, rows: [Option<Rows<'_>>; 2]) -> ([Seen; 2], Option<Beside>) {
+/// Looks at the slots of both rings, with the host window from `host` on; at both beside each
+/// other where that costs nothing.
+pub fn look(level: Level, rows: [Option<Rows<'_>>; 2], host: u64) -> ([Seen; 2], Option<Beside>) {
     if let [Some(tx), Some(rx)] = rows
         && let Some(lines) = tx.lines_in_turn(rx)
         && let (Some(a), Some(b)) = (tx.first_words(), rx.first_words())
     {
         let like = [a.0, a.1, b.0, b.1, a.0, a.1, b.0, b.1];
-        let sums = dispatch!(level, s => sum::<_, 4, true>(s, lines, like));
+        let sums = dispatch!(level, s => sum::<_, 4, true>(s, lines, like, host));
         let of = |at: [usize; 2]| sums.seen(&at, 2 * lines.len() as u64);
         return ([of([0, 4]), of([2, 6])], Some(sums.beside(&[0, 4])));
     }
-    (rows.map(|rows| rows.map_or(Seen::NONE, |rows| seen(level, rows))), None)
+    (rows.map(|rows| rows.map_or(Seen::NONE, |rows| seen(level, rows, host))), None)
 }
 
 /// Looks at the slots of one ring.
-fn seen(level: Level, rows: Rows<'_>) -> Seen {
+fn seen(level: Level, rows: Rows<'_>, host: u64) -> Seen {
     let Some((lines, (w, p))) = rows.lines().zip(rows.first_words()) else {
-        return Seen::plainly(rows);
+        return Seen::plainly(rows, host);
     };
     let like = [w, p, w, p, w, p, w, p];
-    let sums = dispatch!(level, s => sum::<_, 6, false>(s, lines, like));
+    let sums = dispatch!(level, s => sum::<_, 6, false>(s, lines, like, host));
     sums.seen(&[0, 2, 4, 6], 4 * lines.len() as u64)
 }
 
@@ -131,6 +135,8 @@ struct Sums {
     unlike: [u64; WORDS],
     /// A bit a word.
     swapped: u64,
+    /// A bit a word.
+    null: u64,
 }
 
 impl Sums {
@@ -143,6 +149,7 @@ impl Sums {
             seen.differ[1] |= self.differ[i + 1];
             seen.bytes += self.less[i];
             seen.apart &= self.apart[i + 1] & FAR != 0;
+            seen.null |= self.null >> (i + 1) & 1 != 0;
         }
         seen
     }
@@ -166,6 +173,7 @@ fn sum<S: Simd, const BACK: usize, const PAIRS: bool>(
     s: S,
     lines: &[[u8; LINE]],
     like: [u64; WORDS],
+    host: u64,
 ) -> Sums {
     let none = u64x8::splat(s, 0);
     let one = u64x8::splat(s, 1);
@@ -173,13 +181,15 @@ fn sum<S: Simd, const BACK: usize, const PAIRS: bool>(
     let marker = u64x8::splat(s, MARKER_BYTES);
     let like = u64x8::simd_from(s, like);
     let (mut differ, mut less, mut unlike, mut apart) = (none, none, none, !none);
-    let mut swapped = one.simd_eq(none);
+    let (bare, mut swapped) = (u64x8::splat(s, !host), one.simd_eq(none));
+    let mut null = swapped;
     // Before the first slot comes one that is far from it.
     let mut before = like ^ u64x8::splat(s, FAR);
     let mut length_before = none;
     for line in lines {
         let v = load(s, line);
         differ |= v ^ like;
+        null = null | (v & bare).simd_eq(none);
         let l = (v - one) & length;
         less += l;
         if PAIRS {
@@ -203,6 +213,7 @@ fn sum<S: Simd, const BACK: usize, const PAIRS: bool>(
         apart: apart.into(),
         unlike: unlike.into(),
         swapped: swapped.to_bitmask(),
+        null: null.to_bitmask(),
     }
 }
 

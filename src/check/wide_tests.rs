@@ -3,6 +3,8 @@ use super::*;
 use crate::udma::Desc;
 use proptest::prelude::*;
 
+const HOST: u64 = 1 << 47;
+
 /// Every width that this processor has.
 fn levels() -> Vec<Level> {
     let best = Level::new();
@@ -74,15 +76,15 @@ proptest! {
         let (t, r) = (Rows::new(t.as_chunks().0, 1), Rows::new(r.as_chunks().0, 1));
         let both = both.as_chunks().0;
         let turns = [Rows::new(both, 2), Rows::new(both.get(1..).unwrap_or_default(), 2)];
-        let seen = [Seen::plainly(t), Seen::plainly(r)];
+        let seen = [t, r].map(|rows| Seen::plainly(rows, HOST));
         let pair = Beside::plainly(t, r);
-        prop_assert_eq!(turns.map(Seen::plainly), seen);
+        prop_assert_eq!(turns.map(|rows| Seen::plainly(rows, HOST)), seen);
         prop_assert_eq!(Beside::plainly(turns[0], turns[1]), pair);
         for level in levels() {
-            prop_assert_eq!(look(level, [Some(t), Some(r)]), (seen, None), "{:?}", level);
-            prop_assert_eq!(look(level, [None, Some(r)]).0, [Seen::NONE, seen[1]]);
+            prop_assert_eq!(look(level, [Some(t), Some(r)], HOST), (seen, None), "{:?}", level);
+            prop_assert_eq!(look(level, [None, Some(r)], HOST).0, [Seen::NONE, seen[1]]);
             prop_assert_eq!(beside(level, t, r), pair, "{:?}", level);
-            let (in_turn, at_once) = look(level, turns.map(Some));
+            let (in_turn, at_once) = look(level, turns.map(Some), HOST);
             prop_assert_eq!(in_turn, seen, "{:?}", level);
             let whole = !pairs.is_empty() && pairs.len().is_multiple_of(2);
             prop_assert_eq!(at_once, whole.then_some(pair), "{:?}", level);
@@ -118,8 +120,12 @@ fn neighbours_that_touch_are_apart_and_those_that_share_a_byte_are_not() {
                     all[at].ptr = base.wrapping_add_signed(by);
                     let bytes = bytes(&all);
                     let rows = Rows::new(bytes.as_chunks().0, 1);
-                    assert_eq!(seen(level, rows).apart, apart, "{level:?} {base:#x} {by:#x} {at}");
-                    assert_eq!(Seen::plainly(rows).apart, apart);
+                    assert_eq!(
+                        seen(level, rows, HOST).apart,
+                        apart,
+                        "{level:?} {base:#x} {by:#x} {at}"
+                    );
+                    assert_eq!(Seen::plainly(rows, HOST).apart, apart);
                 }
             }
         }
