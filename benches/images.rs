@@ -228,7 +228,9 @@ fn main() {
         let p = pair(&t, Some(&r));
         row("check of pairs", *n, best(|| check::run_surveyed(p, &survey(&p))), limit);
         row("check of pairs, one thread", *n, busy(|| check::run(p)), one);
-        let all = ImageView::new(bytes);
+        let alone = source::open(tx).unwrap();
+        alone.in_order();
+        let all = ImageView::new(alone.blob.bytes());
         let p = pair(&all, None);
         row("the survey of one ring, one thread", *n, busy(|| Survey::of(&p)), one);
         let (session, _) = open(tx, &RingOpts::default(), &ModuleOptions::default());

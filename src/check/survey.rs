@@ -22,6 +22,10 @@ use crate::udma::{Desc, Dir, Field, Generation, Rows, View, notes};
 /// Slots of a chunk.
 pub const CHUNK: u64 = SURVEY_CHUNK;
 
+/// Chunks that are told of as one: few enough that to look for the end of them costs little, should
+/// somebody go on by one chunk only.
+const RUN: usize = 64;
+
 /// What is known of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
@@ -46,10 +50,29 @@ pub struct Chunk {
     /// Tx: the chunk of the same slots of the Rx ring is calm too, each slot takes as many
     /// bytes as is sent from here, and no pair of four bytes is remarkable.
     pub paired: bool,
-    /// Rx: its first slot and the last one of the chunk before it do not overlap.
+    /// Its first slot and the last one of the chunk before it do not overlap (Rx; always in Tx).
     pub follows: bool,
     /// Bytes of its descriptors.
-    pub bytes: u32,
+    pub bytes: u64,
+}
+
+impl Chunk {
+    /// What may be said of it and of the one behind it may be said of both as one.
+    fn goes_on(&self, next: &Chunk) -> bool {
+        (self.kind, self.phase, self.flags, self.paired)
+            == (next.kind, next.phase, next.flags, next.paired)
+            && (next.follows || next.kind == Kind::Empty)
+    }
+}
+
+/// The first of some chunks together with those that go on with it, at most [`RUN`]: how many,
+/// and what they are as one.
+pub fn run(chunks: &[Chunk]) -> Option<(u64, Chunk)> {
+    let (first, rest) = chunks.split_first()?;
+    let mut run = *first;
+    let rest = rest.iter().take(RUN - 1).take_while(|next| first.goes_on(next));
+    let count = 1 + rest.map(|next| run.bytes += next.bytes).count();
+    Some((count as u64, run))
 }
 
 /// The chunks of the rings of a queue, as far as they were looked at.
@@ -212,11 +235,11 @@ const fn free(dir: Dir, arch: Generation) -> u64 {
 }
 
 /// Whether a chunk is calm if its first slot is, and its bytes; `None` says nothing.
-fn regular(rows: Rows<'_>, seen: Seen, dir: Dir, arch: Generation) -> Option<u32> {
+fn regular(rows: Rows<'_>, seen: Seen, dir: Dir, arch: Generation) -> Option<u64> {
     let alike = seen.differ[0] & !free(dir, arch) == 0
         && (dir == Dir::Tx || seen.apart || !overlap(rows))
         && plain_addresses(rows, seen);
-    alike.then_some(seen.bytes as u32)
+    alike.then_some(seen.bytes)
 }
 
 /// Whether neighbours overlap.
@@ -263,7 +286,8 @@ impl Look {
         let bytes = regular(rows, seen, dir, arch).or_else(|| by_rules(rows, dir, arch));
         let Some(bytes) = bytes else { return Chunk::default() };
         let (phase, flags) = (first.ring_id(), first.first());
-        Chunk { kind: Kind::Calm, phase, flags, bytes, ..Chunk::default() }
+        let follows = dir == Dir::Tx;
+        Chunk { kind: Kind::Calm, phase, flags, paired: false, follows, bytes }
     }
 }
 
@@ -283,7 +307,7 @@ fn calm(d: Desc, dir: Dir, arch: Generation) -> bool {
 }
 
 /// The same answer as the regular ones', by the rules of the checks.
-fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u32> {
+fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u64> {
     let first = rows.descs().next()?;
     let (mut bytes, mut before) = (0, first);
     for d in rows.descs() {
@@ -295,7 +319,7 @@ fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u32> {
         bytes += d.length();
         before = d;
     }
-    u32::try_from(bytes).ok()
+    Some(bytes)
 }
 
 /// Whether two calm chunks of the same slots are pairs of one Tx and one Rx descriptor, and none

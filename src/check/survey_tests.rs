@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 use super::*;
 use crate::check::sentinels::SENTINELS;
-use crate::check::{Cursors, ImageView, RingView, run, run_surveyed};
+use crate::check::{Cursors, ImageView, RingView, run_surveyed};
 use crate::diag::Report;
 use crate::udma::{DESC_BYTES, PairRequest, Profile, build_pair};
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn both(
         let calm =
             Dir::BOTH.map(|d| survey.chunks(d).iter().filter(|c| c.kind == Kind::Calm).count());
         let plain = run_surveyed(pair, &Survey::default());
-        (run(pair), plain, calm.iter().sum::<usize>() as u64)
+        (crate::check::run(pair), plain, calm.iter().sum::<usize>() as u64)
     })
 }
 
@@ -153,6 +153,50 @@ proptest! {
         });
         prop_assert_eq!(whole, parts);
     }
+}
+
+/// Chunks that are told of as one, over the end of a lap and over what breaks them.
+#[test]
+fn long_rings_are_checked_alike() {
+    let n = (RUN as u64 + 9) * CHUNK + 77;
+    let mut all = pairs(n, 5, Generation::V3, (50 * CHUNK + 13, 1));
+    for (start, harms) in [
+        (None, vec![]),
+        (Some(20 * CHUNK), vec![(12_000, true, 0, 2)]),
+        (Some(CHUNK + 3), vec![(3 * CHUNK as usize, true, 10, 9), (14_000, false, 6, 0)]),
+        (None, vec![(RUN * CHUNK as usize, true, 10, 70), (100, false, 0, 24)]),
+    ] {
+        harms.into_iter().for_each(|h| harm(&mut all, h));
+        for how in [1, 4] {
+            let (fast, plain, _) = both(&all, how, Generation::V3, start);
+            assert_eq!(fast.items, plain.items, "{start:?} {how}");
+            assert_eq!(fast.dropped, plain.dropped);
+        }
+    }
+}
+
+#[test]
+fn chunks_go_on_as_far_as_they_are_alike() {
+    let calm =
+        Chunk { kind: Kind::Calm, phase: 1, flags: true, paired: true, follows: true, bytes: 3 };
+    let other = [
+        Chunk { phase: 2, ..calm },
+        Chunk { flags: false, ..calm },
+        Chunk { paired: false, ..calm },
+        Chunk { follows: false, ..calm },
+        Chunk { kind: Kind::Empty, ..calm },
+        Chunk::default(),
+    ];
+    for odd in other {
+        let all = [calm, calm, odd, calm];
+        assert_eq!(run(&all), Some((2, Chunk { bytes: 6, ..calm })), "{odd:?}");
+    }
+    let first = Chunk { follows: false, ..calm };
+    assert_eq!(run(&[first, calm]), Some((2, Chunk { bytes: 6, ..first })));
+    let empty = Chunk { kind: Kind::Empty, ..Chunk::default() };
+    assert_eq!(run(&[empty; 3]).map(|r| r.0), Some(3));
+    assert_eq!(run(&[calm; 2 * RUN]).map(|r| r.0), Some(RUN as u64));
+    assert_eq!(run(&[]), None);
 }
 
 /// The rule by which the fast look goes is one-sided: whatever it calls regular is calm, and on
