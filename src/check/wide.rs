@@ -189,13 +189,13 @@ fn sum<S: Simd, const BACK: usize, const PAIRS: bool>(
     for line in lines {
         let v = load(s, line);
         differ |= v ^ like;
-        null = null | (v & bare).simd_eq(none);
+        null |= (v & bare).simd_eq(none);
         let l = (v - one) & length;
         less += l;
         if PAIRS {
             let partner = v.slide::<2>(v);
             unlike |= v ^ partner;
-            swapped = swapped | (v - partner).simd_eq(marker);
+            swapped |= (v - partner).simd_eq(marker);
         }
         // Beside its address, the length of each slot, and of the slot before it.
         let now = l.slide_within_blocks::<1>(l);
@@ -226,7 +226,7 @@ fn compare<S: Simd>(s: S, tx: &[[u8; LINE]], rx: &[[u8; LINE]]) -> Sums {
     for (a, b) in tx.iter().zip(rx) {
         let (a, b) = (load(s, a), load(s, b));
         unlike |= a ^ b;
-        swapped = swapped | (a - b).simd_eq(marker);
+        swapped |= (a - b).simd_eq(marker);
     }
     Sums { unlike: unlike.into(), swapped: swapped.to_bitmask(), ..Sums::default() }
 }
