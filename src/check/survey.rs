@@ -6,7 +6,7 @@
 //! and looks at the slots of an odd chunk one by one. The plain twin is the same run without a
 //! survey: every chunk is odd. Tests compare the two.
 //!
-//! Whether a chunk is calm is asked twice. [`regular`] judges what all of its slots have in common
+//! Whether a chunk is calm is asked twice. `regular` judges what all of its slots have in common
 //! ([`wide`]) and may be wrong in one direction only: what it calls regular is calm. Where it does
 //! not, each slot is asked by the rules of the checks themselves.
 
@@ -65,7 +65,7 @@ impl Chunk {
     }
 }
 
-/// The first of some chunks together with those that go on with it, at most [`RUN`]: how many,
+/// The first of some chunks together with those that go on with it, at most `RUN`: how many,
 /// and what they are as one.
 pub fn run(chunks: &[Chunk]) -> Option<(u64, Chunk)> {
     let (first, rest) = chunks.split_first()?;
