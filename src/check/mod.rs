@@ -20,6 +20,7 @@ pub mod sentinels;
 pub mod stride;
 pub mod survey;
 pub mod view;
+pub mod wide;
 
 pub use live::live;
 pub use order::{Cursors, Order};

@@ -81,8 +81,9 @@ impl Iterator for Receivers<'_> {
 fn pass_paired(packets: &mut TxPackets<'_>, receivers: &mut Receivers<'_>) {
     while let (Some((tx, end, chunk)), Some((rx, rx_end, _))) = (packets.calm(), receivers.calm())
         && chunk.paired
-        && (tx, end) == (rx, rx_end)
+        && tx == rx
     {
+        let end = end.min(rx_end);
         packets.pass(end);
         receivers.slots.pass(end);
     }
@@ -112,7 +113,7 @@ fn sent(mut packets: TxPackets<'_>) -> u64 {
     let mut sum = 0;
     loop {
         while let Some(chunk) = packets.pass_calm() {
-            sum += u64::from(chunk.bytes);
+            sum += chunk.bytes;
         }
         let Some(p) = packets.next() else { return sum };
         sum += p.moved();
@@ -124,7 +125,7 @@ fn taken(mut slots: Slots<'_>) -> u64 {
     let mut sum = 0;
     loop {
         while let Some((_, end, chunk)) = slots.calm() {
-            sum += u64::from(chunk.bytes);
+            sum += chunk.bytes;
             slots.pass(end);
         }
         let Some((_, d)) = slots.next() else { return sum };

@@ -55,13 +55,14 @@ impl Check for Phases {
                         slot(index, phase_of(desc, dir).filter(|_| !desc.is_zero()));
                     }
                     Piece::Chunk(_, _, chunk) if chunk.kind == Kind::Empty => {}
-                    // A lap may end inside of it.
+                    // A lap may end inside of it; before and after that all are expected alike.
                     Piece::Chunk(from, to, chunk) => {
-                        if order.expected(from) == order.expected(to - 1) {
-                            slot(from, Some(chunk.phase));
-                            slot(to - 1, Some(chunk.phase));
-                        } else {
-                            (from..to).for_each(|i| slot(i, Some(chunk.phase)));
+                        let end = order.boundary.clamp(from, to);
+                        for (from, to) in [(from, end), (end, to)] {
+                            if from < to {
+                                slot(from, Some(chunk.phase));
+                                slot(to - 1, Some(chunk.phase));
+                            }
                         }
                     }
                 }

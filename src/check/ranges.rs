@@ -76,19 +76,28 @@ pub fn apart(p: Desc, d: Desc) -> bool {
 /// so.
 fn overlaps(ctx: &Context<'_>, sink: &mut Sink<'_>) {
     let Some(mut slots) = ctx.slots(Dir::Rx) else { return };
-    let mut before: Option<(u64, Desc)> = None;
+    // The slot before; which descriptor it holds is asked where that matters.
+    let mut before: Option<(u64, Option<Desc>)> = None;
     loop {
         // Inside of a calm chunk all are apart: what is left is its first against the one before.
-        if let Some((first, end, _)) = slots.calm()
-            && let (Some(d), Some(last)) = (slots.get(first), slots.get(end - 1))
-            && before.is_none_or(|(_, p)| apart(p, d))
-        {
-            slots.pass(end);
-            before = Some((end - 1, last));
-            continue;
+        if let Some((first, end, chunk)) = slots.calm() {
+            let follows = match before {
+                None => true,
+                Some((at, _)) if at + 1 == first && chunk.follows => true,
+                Some((at, held)) => held
+                    .or_else(|| slots.get(at))
+                    .zip(slots.get(first))
+                    .is_some_and(|(p, d)| apart(p, d)),
+            };
+            if follows {
+                slots.pass(end);
+                before = Some((end - 1, None));
+                continue;
+            }
         }
         let Some((index, desc)) = slots.next() else { return };
-        if let Some((prev, p)) = before.replace((index, desc))
+        if let Some((prev, held)) = before.replace((index, Some(desc)))
+            && let Some(p) = held.or_else(|| slots.get(prev))
             && !apart(p, desc)
         {
             let zero = |d: Desc| d.length() == u64::from(u16::MAX) + 1;

@@ -6,11 +6,12 @@
 //! and looks at the slots of an odd chunk one by one. The plain twin is the same run without a
 //! survey: every chunk is odd. Tests compare the two.
 //!
-//! Whether a chunk is calm is asked twice. `tx_regular` and `rx_regular` look at words of
-//! 64 bits without a branch and may be wrong in one direction only: what they call regular is
-//! calm. Where they do not, each slot is asked by the rules of the checks themselves.
+//! Whether a chunk is calm is asked twice. `regular` judges what all of its slots have in common
+//! ([`wide`]) and may be wrong in one direction only: what it calls regular is calm. Where it does
+//! not, each slot is asked by the rules of the checks themselves.
 
 use super::pairs::{self, MARKER_BYTES};
+use super::wide::{self, Beside, LENGTH, Seen, less_one};
 use super::{RingPair, operations, ranges, sentinels};
 use crate::limits::SURVEY_CHUNK;
 use crate::udma::describe::named;
@@ -20,6 +21,10 @@ use crate::udma::{Desc, Dir, Field, Generation, Rows, View, notes};
 
 /// Slots of a chunk.
 pub const CHUNK: u64 = SURVEY_CHUNK;
+
+/// Chunks that are told of as one: few enough that to look for the end of them costs little, should
+/// somebody go on by one chunk only.
+const RUN: usize = 64;
 
 /// What is known of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,8 +50,29 @@ pub struct Chunk {
     /// Tx: the chunk of the same slots of the Rx ring is calm too, each slot takes as many
     /// bytes as is sent from here, and no pair of four bytes is remarkable.
     pub paired: bool,
+    /// Its first slot and the last one of the chunk before it do not overlap (Rx; always in Tx).
+    pub follows: bool,
     /// Bytes of its descriptors.
-    pub bytes: u32,
+    pub bytes: u64,
+}
+
+impl Chunk {
+    /// What may be said of it and of the one behind it may be said of both as one.
+    fn goes_on(&self, next: &Chunk) -> bool {
+        (self.kind, self.phase, self.flags, self.paired)
+            == (next.kind, next.phase, next.flags, next.paired)
+            && (next.follows || next.kind == Kind::Empty)
+    }
+}
+
+/// The first of some chunks together with those that go on with it, at most `RUN`: how many,
+/// and what they are as one.
+pub fn run(chunks: &[Chunk]) -> Option<(u64, Chunk)> {
+    let (first, rest) = chunks.split_first()?;
+    let mut run = *first;
+    let rest = rest.iter().take(RUN - 1).take_while(|next| first.goes_on(next));
+    let count = 1 + rest.map(|next| run.bytes += next.bytes).count();
+    Some((count as u64, run))
 }
 
 /// The chunks of the rings of a queue, as far as they were looked at.
@@ -75,20 +101,36 @@ impl Survey {
             Dir::BOTH.map(|dir| {
                 let ring = pair.ring(dir)?;
                 let left = ring.len().saturating_sub(at * CHUNK).min(CHUNK);
-                (left > 0 && at < to).then(|| ring.rows(at * CHUNK, left).unwrap_or_default())
+                (left > 0).then(|| ring.rows(at * CHUNK, left).unwrap_or_default())
             })
         };
-        let mut next = rows(from);
+        let mut looks = Dir::BOTH.map(|dir| Look { dir, arch: pair.arch, known: None });
+        let level = wide::level();
         for at in from..to {
-            let [tx, rx] = std::mem::replace(&mut next, rows(at + 1));
-            // A chunk is looked at more than once; the next one comes from memory meanwhile.
-            next.iter().flatten().for_each(|r| r.come());
-            let look = |rows: &Option<Rows<'_>>, dir| rows.map(|r| chunk(r, dir, pair.arch));
-            let (mut t, r) = (look(&tx, Dir::Tx), look(&rx, Dir::Rx));
-            if let (Some(t), Some(r)) = (&mut t, &r)
-                && (t.kind, r.kind) == (Kind::Calm, Kind::Calm)
+            let [tx, rx] = rows(at);
+            let (seen, beside) = wide::look(level, [tx, rx], pair.arch.host_base());
+            let [tx_look, rx_look] = &mut looks;
+            let mut t = tx.map(|rows| tx_look.chunk(rows, seen[0]));
+            let mut r = rx.map(|rows| rx_look.chunk(rows, seen[1]));
+            let calm = |c: &Option<Chunk>| c.is_some_and(|c| c.kind == Kind::Calm);
+            if calm(&t)
+                && calm(&r)
+                && let (Some(t), Some((tx, rx))) = (&mut t, tx.zip(rx))
             {
-                t.paired = tx.zip(rx).is_some_and(|(tx, rx)| paired(tx, rx, pair.arch));
+                t.paired = paired(
+                    tx,
+                    rx,
+                    beside.unwrap_or_else(|| wide::beside(level, tx, rx)),
+                    seen[1],
+                    pair.arch,
+                );
+            }
+            if let (Some(r), Some(rows), Some(ring)) = (&mut r, rx, pair.rx)
+                && r.kind == Kind::Calm
+            {
+                let before = (at * CHUNK).checked_sub(1).and_then(|i| ring.get(i));
+                let first = rows.descs().next();
+                r.follows = before.zip(first).is_some_and(|(p, d)| ranges::apart(p, d));
             }
             let [a, b] = &mut out.chunks;
             a.extend(t);
@@ -110,8 +152,6 @@ impl Survey {
         if dir == Dir::Tx { tx } else { rx }
     }
 }
-
-const LENGTH: u64 = named(View::Tx, "length").mask();
 
 /// A mask of fields in the first 64 bits of a descriptor.
 const fn low(f: &Field) -> u64 {
@@ -155,103 +195,100 @@ const WINDOW: u64 = !((1 << 40) - 1);
 const SENTINEL_BITS: u64 = 3;
 const EVEN_SENTINEL: u32 = 0xcccc_cccc;
 
-/// Bytes of a descriptor less one.
-#[inline(always)]
-fn less_one(word: u64) -> u64 {
-    word.wrapping_sub(1) & LENGTH
-}
-
 /// Bits of an address that are all set where it lies less than the longest descriptor before an
 /// end of a window.
 const BEFORE_END: u64 = !(WINDOW | LENGTH);
 
-/// What the addresses of a chunk have in common: bits that one has, bits that all have. Most
-/// questions are answered by these alone; where they are not, each address is asked.
-struct Addresses {
-    any: u64,
-    all: u64,
+/// Bits of an address that a slot of a chunk has whose first one is this and whose others differ
+/// from it in these bits.
+fn had(first: u64, differ: u64) -> u64 {
+    first | differ
 }
 
-impl Addresses {
-    const NONE: Addresses = Addresses { any: 0, all: u64::MAX };
+/// Whether nothing is to be said of the addresses of a chunk. Mostly the bits that one of them has
+/// answer that; where they do not, each address is asked.
+fn plain_addresses(rows: Rows<'_>, seen: Seen) -> bool {
+    let any = had(rows.first_words().map_or(0, |(_, ptr)| ptr), seen.differ[1]);
+    let has = |bits: u64| any & bits == bits;
+    any & STRANGE == 0
+        && !seen.null
+        && (!has(BEFORE_END) || every(rows, |p| (p ^ p.wrapping_add(LENGTH)) & WINDOW == 0))
+        && match any & SENTINEL_BITS {
+            0 => !has(EVEN_SENTINEL.into()) || every(rows, |p| p as u32 != EVEN_SENTINEL),
+            _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
+        }
+}
 
-    #[inline(always)]
-    fn add(&mut self, ptr: u64) {
-        self.any |= ptr;
-        self.all &= ptr;
+/// Whether it is so of every address.
+fn every(rows: Rows<'_>, ok: impl Fn(u64) -> bool) -> bool {
+    let mut all = true;
+    rows.each(|_, ptr| all &= ok(ptr));
+    all
+}
+
+/// What may differ from slot to slot of a calm chunk.
+const fn free(dir: Dir, arch: Generation) -> u64 {
+    match dir {
+        Dir::Tx => tx_free(arch),
+        Dir::Rx => rx_free(arch),
     }
-
-    fn regular(&self, rows: Rows<'_>, host: u64) -> bool {
-        let every = |ok: fn(u64, u64) -> bool| {
-            let mut all = true;
-            rows.each(|_, ptr| all &= ok(ptr, host));
-            all
-        };
-        let has = |bits: u64| self.any & bits == bits;
-        self.any & STRANGE == 0
-            && (self.all & !host != 0 || every(|ptr, host| ptr & !host != 0))
-            && (!has(BEFORE_END) || every(|ptr, _| (ptr ^ ptr.wrapping_add(LENGTH)) & WINDOW == 0))
-            && match self.any & SENTINEL_BITS {
-                0 => !has(EVEN_SENTINEL.into()) || every(|ptr, _| ptr as u32 != EVEN_SENTINEL),
-                _ => rows.descs().all(|d| sentinels::word(d.ptr as u32).is_none()),
-            }
-    }
 }
 
-/// Whether a Tx chunk is calm, and its bytes; `None` says nothing.
-fn tx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
-    let like = rows.first_words()?.0;
-    let host = arch.host_base();
-    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
-    rows.each(|w, ptr| {
-        differ |= w ^ like;
-        bytes += less_one(w) + 1;
-        at.add(ptr);
-    });
-    (differ & !tx_free(arch) == 0 && at.regular(rows, host)).then_some(bytes as u32)
+/// Whether a chunk is calm if its first slot is, and its bytes; `None` says nothing.
+fn regular(rows: Rows<'_>, seen: Seen, dir: Dir, arch: Generation) -> Option<u64> {
+    let alike = seen.differ[0] & !free(dir, arch) == 0
+        && (dir == Dir::Tx || seen.apart || !overlap(rows))
+        && plain_addresses(rows, seen);
+    alike.then_some(seen.bytes)
 }
 
-/// Whether an Rx chunk is calm, and its bytes; `None` says nothing.
-fn rx_regular(rows: Rows<'_>, arch: Generation) -> Option<u32> {
-    let (like, first) = rows.first_words()?;
-    let host = arch.host_base();
-    let (mut differ, mut bytes, mut at) = (0, 0, Addresses::NONE);
+/// Whether neighbours overlap.
+fn overlap(rows: Rows<'_>) -> bool {
+    let Some((first, mut last)) = rows.first_words() else { return false };
     // The first slot does not overlap itself: it has the same address.
-    let (mut last, mut length, mut overlap) = (first, less_one(like), false);
+    let (mut length, mut overlap) = (less_one(first), false);
     rows.each(|w, ptr| {
-        differ |= w ^ like;
         let now = less_one(w);
-        bytes += now + 1;
-        at.add(ptr);
         // One begins inside of the other, less than its length behind it, not at its start.
         let behind = ptr.wrapping_sub(last);
         overlap |= (behind.wrapping_sub(1) < length) | (!behind < now);
         (last, length) = (ptr, now);
     });
-    (differ & !rx_free(arch) == 0 && !overlap && at.regular(rows, host)).then_some(bytes as u32)
+    overlap
 }
 
-/// What a chunk is. No slots make an odd one.
-fn chunk(rows: Rows<'_>, dir: Dir, arch: Generation) -> Chunk {
-    let Some(first) = rows.descs().next() else { return Chunk::default() };
-    if first.is_zero() {
-        let mut any = 0;
-        rows.each(|w, ptr| any |= w | ptr);
-        let kind = if any == 0 { Kind::Empty } else { Kind::Odd };
-        return Chunk { kind, ..Chunk::default() };
+/// A look at the chunks of a ring, one after the other.
+struct Look {
+    dir: Dir,
+    arch: Generation,
+    /// What must not differ of a slot's first 64 bits, as it was in one that is calm.
+    known: Option<u64>,
+}
+
+impl Look {
+    /// What a chunk is. No slots make an odd one.
+    fn chunk(&mut self, rows: Rows<'_>, seen: Seen) -> Chunk {
+        let (dir, arch) = (self.dir, self.arch);
+        let Some(first) = rows.descs().next() else { return Chunk::default() };
+        if first.is_zero() {
+            let kind = if seen.differ == [0; 2] { Kind::Empty } else { Kind::Odd };
+            return Chunk { kind, ..Chunk::default() };
+        }
+        let word = rows.first_words().map(|(w, _)| w & !free(dir, arch));
+        // As the first slot of a regular chunk, one of another chunk stands for all that are
+        // like it.
+        if self.known != word {
+            if !calm(first, dir, arch) {
+                return Chunk::default();
+            }
+            self.known = word;
+        }
+        let bytes = regular(rows, seen, dir, arch).or_else(|| by_rules(rows, dir, arch));
+        let Some(bytes) = bytes else { return Chunk::default() };
+        let (phase, flags) = (first.ring_id(), first.first());
+        let follows = dir == Dir::Tx;
+        Chunk { kind: Kind::Calm, phase, flags, paired: false, follows, bytes }
     }
-    if !calm(first, dir, arch) {
-        return Chunk::default();
-    }
-    let regular = match dir {
-        Dir::Tx => tx_regular(rows, arch),
-        Dir::Rx => rx_regular(rows, arch),
-    };
-    let Some(bytes) = regular.or_else(|| by_rules(rows, dir, arch)) else {
-        return Chunk::default();
-    };
-    let (phase, flags) = (first.ring_id(), first.first());
-    Chunk { kind: Kind::Calm, phase, flags, paired: false, bytes }
 }
 
 /// Whether no check has anything to say of a used slot by itself.
@@ -270,7 +307,7 @@ fn calm(d: Desc, dir: Dir, arch: Generation) -> bool {
 }
 
 /// The same answer as the regular ones', by the rules of the checks.
-fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u32> {
+fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u64> {
     let first = rows.descs().next()?;
     let (mut bytes, mut before) = (0, first);
     for d in rows.descs() {
@@ -282,30 +319,28 @@ fn by_rules(rows: Rows<'_>, dir: Dir, arch: Generation) -> Option<u32> {
         bytes += d.length();
         before = d;
     }
-    u32::try_from(bytes).ok()
+    Some(bytes)
 }
 
-/// Whether two calm chunks of the same slots are pairs of one Tx and one Rx descriptor.
-fn paired(tx: Rows<'_>, rx: Rows<'_>, arch: Generation) -> bool {
-    let (mut differ, mut short) = (0, false);
-    if tx.len() != rx.len() {
+/// Whether two calm chunks of the same slots are pairs of one Tx and one Rx descriptor, and none
+/// of four bytes is remarkable. `seen` is of the Rx chunk.
+fn paired(tx: Rows<'_>, rx: Rows<'_>, beside: Beside, seen: Seen, arch: Generation) -> bool {
+    if tx.len() != rx.len() || beside.lengths != 0 {
         return false;
     }
-    tx.zip(rx, |(a, _), (b, _)| {
-        differ |= a ^ b;
-        short |= less_one(a) < MARKER_BYTES;
-    });
-    if differ & LENGTH != 0 {
-        return false;
+    // Only a pair of which the source lies a marker behind the destination is the wrong way
+    // round; only one whose destination is not aligned can be torn.
+    let first = rx.first_words().map_or(0, |(_, ptr)| ptr);
+    let aligned = had(first, seen.differ[1]) & (MARKER_BYTES - 1) == 0;
+    if aligned && !beside.swapped {
+        return true;
     }
     let mut remarkable = false;
-    if short {
-        tx.zip(rx, |(a, src), (b, dst)| {
-            if less_one(a) == MARKER_BYTES - 1 {
-                remarkable |= pairs::remarkable(desc(a, src), desc(b, dst), arch);
-            }
-        });
-    }
+    tx.zip(rx, |(a, src), (b, dst)| {
+        if less_one(a) == MARKER_BYTES - 1 {
+            remarkable |= pairs::remarkable(desc(a, src), desc(b, dst), arch);
+        }
+    });
     !remarkable
 }
 

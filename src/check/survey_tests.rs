@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 use super::*;
 use crate::check::sentinels::SENTINELS;
-use crate::check::{Cursors, ImageView, RingView, run, run_surveyed};
+use crate::check::{Cursors, ImageView, RingView, run_surveyed};
 use crate::diag::Report;
 use crate::udma::{DESC_BYTES, PairRequest, Profile, build_pair};
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn both(
         let calm =
             Dir::BOTH.map(|d| survey.chunks(d).iter().filter(|c| c.kind == Kind::Calm).count());
         let plain = run_surveyed(pair, &Survey::default());
-        (run(pair), plain, calm.iter().sum::<usize>() as u64)
+        (crate::check::run(pair), plain, calm.iter().sum::<usize>() as u64)
     })
 }
 
@@ -133,6 +133,72 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn chunks_are_told_alike_alone_and_one_after_the_other(
+        n in 0u64..1500, seed in any::<u64>(), how in any::<u8>(), arch in 0usize..3,
+        lap in 0u64..1500,
+        harms in prop::collection::vec((0usize..1500, any::<bool>(), any::<u8>(), any::<u8>()), 0..9),
+    ) {
+        let mut slots = pairs(n, seed, ARCHS[arch], (lap, 1));
+        harms.into_iter().for_each(|h| harm(&mut slots, h));
+        let (whole, parts) = with_rings(&slots, how, |tx, rx| {
+            let (profile, cursors) = (Profile::default_profile(), [None; 2]);
+            let arch = ARCHS[arch];
+            let pair = RingPair { tx, rx, arch, profile, queue: None, start: None, cursors };
+            let mut parts = Survey::default();
+            (0..Survey::chunks_of(&pair)).for_each(|at| parts.append(Survey::part(&pair, at, at + 1)));
+            (Survey::of(&pair), parts)
+        });
+        prop_assert_eq!(whole, parts);
+    }
+}
+
+/// Chunks that are told of as one, over the end of a lap and over what breaks them.
+#[test]
+fn long_rings_are_checked_alike() {
+    let n = (RUN as u64 + 9) * CHUNK + 77;
+    let mut all = pairs(n, 5, Generation::V3, (50 * CHUNK + 13, 1));
+    for (start, harms) in [
+        (None, vec![]),
+        (Some(20 * CHUNK), vec![(12_000, true, 0, 2)]),
+        (Some(CHUNK + 3), vec![(3 * CHUNK as usize, true, 10, 9), (14_000, false, 6, 0)]),
+        (None, vec![(RUN * CHUNK as usize, true, 10, 70), (100, false, 0, 24)]),
+    ] {
+        harms.into_iter().for_each(|h| harm(&mut all, h));
+        for how in [1, 4] {
+            let (fast, plain, _) = both(&all, how, Generation::V3, start);
+            assert_eq!(fast.items, plain.items, "{start:?} {how}");
+            assert_eq!(fast.dropped, plain.dropped);
+        }
+    }
+}
+
+#[test]
+fn chunks_go_on_as_far_as_they_are_alike() {
+    let calm =
+        Chunk { kind: Kind::Calm, phase: 1, flags: true, paired: true, follows: true, bytes: 3 };
+    let other = [
+        Chunk { phase: 2, ..calm },
+        Chunk { flags: false, ..calm },
+        Chunk { paired: false, ..calm },
+        Chunk { follows: false, ..calm },
+        Chunk { kind: Kind::Empty, ..calm },
+        Chunk::default(),
+    ];
+    for odd in other {
+        let all = [calm, calm, odd, calm];
+        assert_eq!(run(&all), Some((2, Chunk { bytes: 6, ..calm })), "{odd:?}");
+    }
+    let first = Chunk { follows: false, ..calm };
+    assert_eq!(run(&[first, calm]), Some((2, Chunk { bytes: 6, ..first })));
+    let empty = Chunk { kind: Kind::Empty, ..Chunk::default() };
+    assert_eq!(run(&[empty; 3]).map(|r| r.0), Some(3));
+    assert_eq!(run(&[calm; 2 * RUN]).map(|r| r.0), Some(RUN as u64));
+    assert_eq!(run(&[]), None);
+}
+
 /// The rule by which the fast look goes is one-sided: whatever it calls regular is calm, and on
 /// what is staged it does answer.
 #[test]
@@ -149,10 +215,7 @@ fn regular_chunks_are_calm_by_the_rules() {
             let sides = [0, 1].map(|i| image(&slots.iter().map(|p| p[i]).collect::<Vec<_>>()));
             for (dir, bytes) in Dir::BOTH.into_iter().zip(&sides) {
                 let rows = Rows::new(bytes.as_chunks().0, 1);
-                let fast = match dir {
-                    Dir::Tx => tx_regular(rows, arch),
-                    Dir::Rx => rx_regular(rows, arch),
-                };
+                let fast = regular(rows, Seen::plainly(rows, arch.host_base()), dir, arch);
                 let first = rows.descs().next().unwrap();
                 let plain = by_rules(rows, dir, arch);
                 asked += 1;
@@ -192,12 +255,17 @@ fn a_survey_in_parts_is_the_survey() {
             start: None,
             cursors: [None; 2],
         };
-        let mut parts = Survey::default();
-        for at in (0..12).step_by(4) {
-            parts.append(Survey::part(&pair, at, at + 4));
+        // Chunk by chunk, none is judged by what was known of another.
+        for by in [4, 1] {
+            let mut parts = Survey::default();
+            for at in (0..12).step_by(by) {
+                parts.append(Survey::part(&pair, at, at + by as u64));
+            }
+            assert_eq!(parts, Survey::of(&pair));
         }
-        assert_eq!(parts, Survey::of(&pair));
+        let parts = Survey::of(&pair);
         assert_eq!(parts.chunks(Dir::Tx).len(), 10);
+        assert_eq!(parts.chunks(Dir::Rx).iter().filter(|c| c.follows).count(), 8);
         assert!(parts.chunks(Dir::Tx).iter().filter(|c| c.paired).count() >= 8);
     });
 }
@@ -262,10 +330,9 @@ fn addresses_are_judged_together_as_one_by_one() {
             }
             let bytes = image(&slots);
             let rows = Rows::new(bytes.as_chunks().0, 1);
-            let mut at = Addresses::NONE;
-            rows.each(|_, ptr| at.add(ptr));
+            let seen = Seen::plainly(rows, host);
             let plain = slots.iter().all(|d| alone(d.ptr, host));
-            assert_eq!(at.regular(rows, host), plain, "{arch} {slots:?}");
+            assert_eq!(plain_addresses(rows, seen), plain, "{arch} {slots:?}");
             told[usize::from(plain)] += 1;
         }
     }

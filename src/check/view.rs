@@ -1,7 +1,7 @@
 //! Plain views of a ring, and a walk over its used slots in blocks.
 
 use super::order::Order;
-use super::survey::{CHUNK, Chunk, Kind};
+use super::survey::{CHUNK, Chunk, Kind, run};
 use crate::udma::{DESC_BYTES, Desc, Rows};
 
 /// A ring's slots, wherever they lie.
@@ -115,17 +115,25 @@ pub struct Surveyed<'a> {
 pub enum Piece {
     /// One slot.
     Slot(u64, Desc),
-    /// Slots from the first number up to the second, all of them calm or all empty.
+    /// Slots from the first number up to the second, all of them calm or all empty: a chunk, or
+    /// several that are told of as one.
     Chunk(u64, u64, Chunk),
 }
 
 impl<'a> Surveyed<'a> {
-    /// The chunk at a slot and where it ends, if it begins there, ends by `to` and is not odd.
+    /// The chunk at a slot with those that go on with it, and where they end, if they begin there,
+    /// end by `to` and are not odd.
     fn chunk(&self, at: u64, to: u64) -> Option<(u64, Chunk)> {
-        let chunk = *self.chunks.get(usize::try_from(at / CHUNK).ok()?)?;
-        let end = (at + CHUNK).min(self.view.len());
-        let whole = at.is_multiple_of(CHUNK) && end <= to && chunk.kind != Kind::Odd;
-        whole.then_some((end, chunk))
+        if !at.is_multiple_of(CHUNK) {
+            return None;
+        }
+        // Of the last chunk of the ring there may be less.
+        let whole = if to < self.view.len() { to / CHUNK } else { to.div_ceil(CHUNK) };
+        let chunks = self.chunks.get(usize::try_from(at / CHUNK).ok()?..)?;
+        let left = usize::try_from(whole.checked_sub(at / CHUNK)?).unwrap_or(usize::MAX);
+        let (count, chunk) = run(chunks.get(..left).unwrap_or(chunks))?;
+        let end = (at + count * CHUNK).min(self.view.len());
+        (chunk.kind != Kind::Odd).then_some((end, chunk))
     }
 
     /// Calls `f` with every slot from 0 to before `to`, those of a calm or an empty chunk
@@ -217,7 +225,7 @@ impl<'a> Slots<'a> {
         self.ranges.iter_mut().find(|(from, to)| from < to)
     }
 
-    /// The calm chunk that comes next, with its first slot and the one after its last; passes
+    /// The calm chunk or chunks that come next, with the first slot and the one after its last; passes
     /// over empty ones. `None` where the next slot is not the first of one.
     pub fn calm(&mut self) -> Option<(u64, u64, Chunk)> {
         if self.block.get(self.next..self.filled).is_some_and(|rest| !rest.is_empty()) {

@@ -115,6 +115,22 @@ impl Blob {
         }
     }
 
+    /// Descriptors from the one at byte `at` on where they lie, and how many apart: the bytes
+    /// begin with that one and may go on behind the last. `None` where `at` is inside of one that
+    /// lies in turn with others, or nothing lies anywhere yet.
+    pub fn lying(&self, at: usize) -> Option<(&[u8], usize)> {
+        match &self.data {
+            Data::Whole(_) => Some((self.bytes().get(at..)?, 1)),
+            Data::Turns(turns) => {
+                let at = self.start + at;
+                let Data::Whole(_) = turns.of.data else { return None };
+                let slot = turns.first + at / DESC_BYTES * turns.step;
+                let bytes = turns.of.bytes().get(slot * DESC_BYTES..)?;
+                at.is_multiple_of(DESC_BYTES).then_some((bytes, turns.step))
+            }
+        }
+    }
+
     /// How many bytes there are.
     pub fn len(&self) -> usize {
         self.len

@@ -1,9 +1,14 @@
 //! Slots of a ring where they lie in an image.
 
 use super::desc::{DESC_BYTES, Desc};
+use fearless_simd::{Simd, prelude::*, u8x64, u64x8};
 
-/// Slots of a line of the cache.
-const LINE_SLOTS: usize = 4;
+/// Bytes of a line of the cache, and of what is looked at at once. Nothing asks that they begin
+/// where lines of the cache do.
+pub const LINE: usize = 64;
+
+/// Whether eight bytes as they lie are the word that they say.
+const AS_THEY_LIE: bool = cfg!(target_endian = "little");
 
 /// Slots where they lie, and how many apart those of one ring are.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,27 +59,40 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Reads a byte of every line of the cache that these slots lie in, so that whoever looks at
-    /// them soon finds them there.
-    #[inline]
-    pub fn come(self) {
-        let lines = self.slots.iter().step_by(LINE_SLOTS);
-        std::hint::black_box(lines.fold(0, |any, [first, ..]| any | first));
-    }
-
     /// The first slot as two words of 64 bits.
     pub fn first_words(self) -> Option<(u64, u64)> {
         self.slots.first().map(words)
     }
 
+    /// The bytes of these slots, line by line; nothing where others lie between them, they end
+    /// inside of a line, or the machine does not read words as they lie.
+    pub fn lines(self) -> Option<&'a [[u8; LINE]]> {
+        let (lines, rest) = lines(self.slots.as_flattened())?;
+        (self.step == 1 && rest.is_empty()).then_some(lines)
+    }
+
+    /// The same of these slots and as many others that lie in turn with them, these first.
+    pub fn lines_in_turn(self, other: Rows<'_>) -> Option<&'a [[u8; LINE]]> {
+        let (lines, rest) = lines(self.slots.as_flattened())?;
+        let whole = self.in_turn(other) && self.len() == other.len();
+        (whole && rest.is_empty()).then_some(lines)
+    }
+
+    /// Whether the slot behind each of these is one of the others.
+    fn in_turn(self, other: Rows<'_>) -> bool {
+        let second = self.slots.get(1).zip(other.slots.first());
+        (self.step, other.step) == (2, 2)
+            && second.is_some_and(|(a, b)| std::ptr::eq(a, b))
+            && self.slots.len().is_multiple_of(2)
+            && self.len() <= other.len()
+    }
+
     /// These slots beside others, as two words of 64 bits each, as far as both go.
     #[inline]
     pub fn zip(self, other: Rows<'_>, mut f: impl FnMut((u64, u64), (u64, u64))) {
-        let second = self.slots.get(1).zip(other.slots.first());
-        let turns = second.is_some_and(|(a, b)| std::ptr::eq(a, b));
         match (self.step, other.step) {
-            // In turn in one image: the slot behind one is the other's.
-            (2, 2) if turns && self.slots.len().is_multiple_of(2) && self.len() <= other.len() => {
+            // In turn in one image.
+            (2, 2) if self.in_turn(other) => {
                 let pairs = self.slots.as_chunks::<2>().0;
                 pairs.iter().for_each(|[a, b]| f(words(a), words(b)));
             }
@@ -89,6 +107,17 @@ impl<'a> Rows<'a> {
             }
         }
     }
+}
+
+/// Bytes line by line, and what is left; nothing where the machine does not read words as they lie.
+pub fn lines(bytes: &[u8]) -> Option<(&[[u8; LINE]], &[u8])> {
+    AS_THEY_LIE.then_some(bytes.as_chunks())
+}
+
+/// A line as eight words of 64 bits, side by side.
+#[inline(always)]
+pub fn load<S: Simd>(s: S, line: &[u8; LINE]) -> u64x8<S> {
+    u8x64::from_slice(s, line).bitcast()
 }
 
 /// A slot as two words of 64 bits: `len_ctrl` and word 1, and the address.

@@ -7,7 +7,7 @@
 
 use super::digest::{hash_bytes, mix};
 use crate::engine::program::{Blob, Fill, Program, Region};
-use crate::udma::Desc;
+use crate::udma::{DESC_BYTES, Desc};
 use imbl::{OrdMap, Vector};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -390,6 +390,17 @@ impl Memory {
             source.fill(&mut out[at..at + len as usize]);
         });
         known.end(end)
+    }
+
+    /// Descriptors from `addr` on where they lie ([`Blob::lying`]), how many apart, and how many
+    /// come before something else does; nothing where they come from no blob.
+    pub fn lying(&self, addr: u64) -> Option<(&[u8], usize, u64)> {
+        let (start, e) = self.map.get_prev(&addr)?;
+        let skip = addr.checked_sub(*start)?;
+        let slots = e.len.checked_sub(skip)? / DESC_BYTES as u64;
+        let Source::Blob(_, blob, off) = &e.source else { return None };
+        let (bytes, step) = blob.lying(usize::try_from(off.checked_add(skip)?).ok()?)?;
+        (slots > 0).then_some((bytes, step, slots))
     }
 
     /// What is known of a stretch, without reading it.

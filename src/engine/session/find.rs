@@ -2,10 +2,13 @@
 //! slots"). Nothing moves.
 
 use super::question::{BLOCK, Block, SlotQuestion};
+use super::sieve::SIEVE;
 use super::{EvalError, Outcome, Progress, Session, eval, eval_at};
 use crate::diag::Diagnostic;
 use crate::engine::expr::Expr;
+use crate::engine::program::RingDecl;
 use crate::limits::MAX_FOUND;
+use crate::udma::lanes::{LINE, lines};
 use crate::udma::{DESC_BYTES, Desc, Dir};
 use std::ops::ControlFlow;
 
@@ -93,7 +96,32 @@ impl Session {
         for d in Dir::BOTH.into_iter().filter(|d| dir.is_none_or(|x| x == *d)) {
             let ring = q.ring(d);
             let mut question = if fast { SlotQuestion::of(self, expr, id, d) } else { None };
-            for first in (0..ring.size).step_by(BLOCK) {
+            let mut sieve = question.as_ref().and_then(SlotQuestion::sieve);
+            let mut lying = Lying::default();
+            // Up to here it must be asked otherwise.
+            let (mut first, mut otherwise) = (0, 0);
+            while first < ring.size {
+                if first >= otherwise
+                    && let Some(sieve) = &mut sieve
+                    && let Some((lines, step)) = lying.lines(self, ring, first)
+                {
+                    let before = out.asked;
+                    let n = sieve.slots(lines, step);
+                    match sieve.each(lines, step, |i| out.matches(d, first + i)) {
+                        Some(used) => {
+                            out.asked += used;
+                            answered |= used > 0;
+                            first += n;
+                            let here = Progress { event: first, from: 0 };
+                            if reports(before, out.asked) && watch(here).is_break() {
+                                out.cut = true;
+                                return Ok(out);
+                            }
+                            continue;
+                        }
+                        None => otherwise = first + n,
+                    }
+                }
                 let n = (ring.size - first).min(BLOCK as u64);
                 let bytes = &mut bytes[..n as usize * DESC_BYTES];
                 self.machine().memory.read(ring.slot_addr(first), bytes);
@@ -123,8 +151,9 @@ impl Session {
                         }
                     }
                 }
-                let here = Progress { event: first + n, from: 0 };
-                if before / REPORT_EVERY != out.asked / REPORT_EVERY && watch(here).is_break() {
+                first += n;
+                let here = Progress { event: first, from: 0 };
+                if reports(before, out.asked) && watch(here).is_break() {
                     out.cut = true;
                     return Ok(out);
                 }
@@ -161,6 +190,44 @@ impl Session {
             lines.push(format!("{}{rest}", names.join(" ")));
         }
         Ok(Outcome::list(lines))
+    }
+}
+
+/// Whether it is time to tell how far it is.
+fn reports(before: u64, now: u64) -> bool {
+    before / REPORT_EVERY != now / REPORT_EVERY
+}
+
+/// A stretch of a ring's slots where they lie.
+#[derive(Default)]
+struct Lying<'a> {
+    bytes: &'a [u8],
+    step: usize,
+    from: u64,
+    to: u64,
+}
+
+impl<'a> Lying<'a> {
+    /// The lines that a sieve takes at once, `first` the first of their slots, and how many apart
+    /// those of the ring are.
+    fn lines(
+        &mut self,
+        s: &'a Session,
+        ring: RingDecl,
+        first: u64,
+    ) -> Option<(&'a [[u8; LINE]], usize)> {
+        if !(self.from..self.to).contains(&first) {
+            let (bytes, step, slots) = s.machine().memory.lying(ring.slot_addr(first))?;
+            let to = first.saturating_add(slots).min(ring.size);
+            *self = Lying { bytes, step, from: first, to };
+        }
+        let each = DESC_BYTES * self.step;
+        let at = usize::try_from(first - self.from).ok()?.checked_mul(each)?;
+        let most = usize::try_from(self.to - first).ok()?.saturating_mul(each);
+        let bytes = self.bytes.get(at..)?;
+        let (lines, _) = lines(bytes.get(..most.min(SIEVE * LINE)).unwrap_or(bytes))?;
+        let lines = lines.get(..lines.len().min(SIEVE))?;
+        (!lines.is_empty() && LINE.is_multiple_of(each)).then_some((lines, self.step))
     }
 }
 

@@ -24,6 +24,7 @@ mod range;
 mod reload;
 mod search;
 mod shares;
+mod sieve;
 mod span;
 mod stops;
 mod timeline;

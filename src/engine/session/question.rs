@@ -7,6 +7,7 @@
 //! the plain twin, [`eval_at`](super::eval_at), is asked slot by slot. Tests compare them.
 
 use super::eval::{SlotPart, binary, eval_at, part_of};
+use super::sieve::Sieve;
 use super::{EvalError, Session};
 use crate::engine::expr::{BinOp, Expr, INDEX, UnOp};
 use crate::engine::program::{QueueId, RingDecl};
@@ -65,15 +66,15 @@ impl Block {
 
 /// A part of a slot, as bits of one of its two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bits {
-    high: bool,
-    mask: u64,
+pub(super) struct Bits {
+    pub(super) high: bool,
+    pub(super) mask: u64,
     shift: u32,
 }
 
 /// What gives a value for each slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Node {
+pub(super) enum Node {
     Const(u64),
     /// This times the number of the slot, and this.
     Index(u64, u64),
@@ -107,6 +108,11 @@ impl SlotQuestion {
         let view = if dir == Dir::Tx { View::Tx } else { View::Rx };
         let root = Compiler { s, ring, view, slot: (id, dir, 0) }.node(e).ok()?;
         Some(SlotQuestion { root, data: dir == Dir::Tx, scratch: Vec::new() })
+    }
+
+    /// The same question for many slots where they lie, if it is one of comparisons alone.
+    pub(super) fn sieve(&self) -> Option<Sieve> {
+        Sieve::of(&self.root, self.data)
     }
 
     /// Calls `f` with each used slot of the block of which the answer is not 0; false where the
