@@ -9,6 +9,7 @@ use crate::diag::render::printable;
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
+use crate::learn::progress::Progress;
 use crate::learn::{
     Goal, Lesson, Play, Ready, TaskState, Told, ToldKind, bundled, is_lesson_command, prepare,
     read, solve,
@@ -271,25 +272,21 @@ fn take(which: &str, args: &LearnArgs, out: &mut Out<'_>) -> Result<Status, Fail
     })?;
     out.flush()?;
     let config = config::load(args.no_init)?;
-    let (name, tasks) = (ready.lesson.name.clone(), ready.lesson.tasks.len());
-    let known = match args.no_init {
-        true => Vec::new(),
-        false => state::progress().solved(&name, tasks),
-    };
+    let progress = if args.no_init { Progress::default() } else { state::progress() };
+    let known = progress.solved(&ready.lesson.name, ready.lesson.tasks.len());
     let play = Play::new(ready, &known);
     let session = play.begin().map_err(Report::from)?;
     let title = Title { file: format!("lesson {which}"), ..Title::default() };
     let mut options = Options::new(config);
     options.kept = state::load(args.no_init);
     options.lesson = Some(play);
+    options.progress = progress;
     let keep = |kept: &ui::Kept| {
         if args.no_init {
             return;
         }
         state::keep(kept);
-        if let Some(solved) = &kept.solved {
-            state::keep_lesson(&name, solved);
-        }
+        kept.solved.iter().for_each(|(name, solved)| state::keep_lesson(name, solved));
     };
     match ui::run(session, title, options, Opening::default(), keep) {
         Ok(()) => Ok(Status::Fine),

@@ -58,7 +58,7 @@ pub fn load(skip: bool) -> Kept {
     let all: Vec<String> = lines.lines().filter(usable).map(str::to_owned).collect();
     let from = all.len().saturating_sub(MAX_HISTORY);
     let arrangement = Arrangement::from_text(&text(&folder.join("panes")));
-    Kept { history: all.into_iter().skip(from).collect(), arrangement, solved: None }
+    Kept { history: all.into_iter().skip(from).collect(), arrangement, solved: Vec::new() }
 }
 
 /// Keeps it for the next time.

@@ -346,7 +346,12 @@ const ENTER: &[Key] = &[key(KeyCode::Enter)];
 /// The table. The first row that holds counts.
 pub static KEYMAP: &[Binding] = &[
     of_lesson(&[ch('H')], "hint", "the next hint for the task", "hint"),
-    of_lesson(&[ch('T')], "proceed", "to the next task, once this one is solved", "next task"),
+    of_lesson(
+        &[ch('T')],
+        "proceed",
+        "to the next task, or lesson, once this one is solved",
+        "next task",
+    ),
     of_lesson(&[ch('L')], "lesson", "all that the lesson says", "lesson"),
     act(
         &[ch('A')],

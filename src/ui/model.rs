@@ -31,7 +31,7 @@ use crate::engine::order::Readings;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
-use crate::learn::{Play, is_lesson_command};
+use crate::learn::{self, Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY, MAX_SCREEN_RACE_EVENTS};
 use crate::load::SourceText;
 use crate::udma::profile::MARKER;
@@ -231,6 +231,12 @@ pub struct Model {
     pub palette: Option<Palette>,
     /// The lesson that is taken.
     pub lesson: Option<Play>,
+    /// Lessons that were gone on from, with which of their tasks are solved.
+    pub taken: Vec<(String, Vec<bool>)>,
+    /// The lesson to go on with, by its place in the list, where every task of this one is solved.
+    pub lesson_next: Option<usize>,
+    /// How far the learner had come in all lessons.
+    pub progress: learn::progress::Progress,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
     /// The access grid, while it is open.
@@ -334,6 +340,9 @@ impl Model {
             budget_cursor: 0,
             scrub: Scrub::default(),
             lesson: None,
+            taken: Vec::new(),
+            lesson_next: None,
+            progress: learn::progress::Progress::default(),
             history: Vec::new(),
             grid: None,
             answers: String::new(),

@@ -517,7 +517,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Learn,
         ("", &[]),
         "to the next task of a lesson, once this one is solved",
-        "",
+        "On the screen, where every task is solved, to the next lesson that has something left to do.",
     ),
     spec(
         ("skip", &[]),
