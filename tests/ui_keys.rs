@@ -225,7 +225,7 @@ fn a_ring_of_rx_alone_is_selected_and_nothing_is_said_of_a_run() {
     let m = model(p, "ring.rx.bin", (120, 36));
     assert_eq!((m.selection.dir, m.focus), (Dir::Rx, Pane::Rx));
     let shown = text(&draw(&m));
-    for part in ["no marker: nothing is run", "opened to be read", "rx[0] stale"] {
+    for part in ["no marker: nothing is run", "opened to be read", "rx[0] not run"] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
 }

@@ -65,7 +65,8 @@ pub fn load(skip: bool) -> Kept {
 pub fn keep(kept: &Kept) {
     let Some(folder) = folder() else { return };
     let old = load(false);
-    let same = kept.history == old.history && kept.arrangement == old.arrangement;
+    let same =
+        kept.history == old.history && kept.arrangement.to_text() == old.arrangement.to_text();
     if same || std::fs::create_dir_all(&folder).is_err() {
         return;
     }

@@ -4,6 +4,7 @@
 use super::args::{Args, is_queue};
 use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
+use crate::diag::terms::term;
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, InjectAt,
@@ -357,7 +358,15 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
     // A name may stand for what a module has; one that is nearly a register's or a fault's is
     // taken for a misspelling of it.
     let quoted = word.starts_with('"');
-    let loc = match a.loc() {
+    let rest = a.rest;
+    let found = a.loc();
+    // A word of the field where it is no place: `tx`, but not `tx[0]`.
+    if let (Err(_), Some(term)) = (&found, term(word)) {
+        a.rest = rest;
+        a.word();
+        return Ok(Command::Explain(Explain::Code(term.name.to_owned())));
+    }
+    let loc = match found {
         Ok(Loc::Name(_)) if !quoted && (code_like || !near.is_empty()) => Err(no_slot),
         other => other,
     };

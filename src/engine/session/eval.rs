@@ -258,7 +258,9 @@ impl Eval<'_> {
         let desc = Desc::from_bytes(&bytes);
         Ok(match part_of(desc.view(dir), path)? {
             SlotPart::Addr => addr,
-            SlotPart::Life => life::of(q, dir, index, !desc.is_zero()) as u64,
+            SlotPart::Life => {
+                life::of_program(self.s.program(), q, dir, index, !desc.is_zero()) as u64
+            }
             SlotPart::Phase => u64::from(desc.ring_id()),
             SlotPart::Length => desc.length(),
             SlotPart::Word(w) => desc.word(w),

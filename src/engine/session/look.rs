@@ -5,6 +5,7 @@ use super::{EvalError, Outcome, Session};
 use crate::bir::exec::Item;
 use crate::bir::{Body, Pos};
 use crate::diag::render::place;
+use crate::diag::terms::term;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Form, Info};
 use crate::engine::expr::{Expr, QueueRef};
@@ -422,7 +423,7 @@ impl Session {
         let mut bytes = [0; DESC_BYTES];
         self.machine.memory.read(ring.slot_addr(index), &mut bytes);
         let desc = Desc::from_bytes(&bytes);
-        Some((desc, life::of(q, dir, index, !desc.is_zero())))
+        Some((desc, life::of_program(self.program(), q, dir, index, !desc.is_zero())))
     }
 }
 
@@ -476,8 +477,11 @@ pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diag
         lines.push(format!("  What it does: {}", c.effect(arch)));
         lines.push(format!("  What to do: {}", c.fix));
     }
+    if let (true, Some(t)) = (lines.is_empty(), term(name)) {
+        lines = vec![t.heading(), t.meaning.to_owned(), format!("docs/{} tells more.", t.page)];
+    }
     if lines.is_empty() {
-        let text = format!("`{name}` is no code and no fault");
+        let text = format!("`{name}` is no code, no fault and no term");
         return Err(Diagnostic::new("S005", text));
     }
     Ok(Outcome::list(lines))

@@ -42,7 +42,7 @@ pub fn perform(
 
 fn rings(session: &Session, form: ExportForm, to: &mut dyn Write) -> io::Result<()> {
     let mut t: Box<dyn Table + '_> = table(form, to).map_err(|d| io::Error::other(d.message))?;
-    write_rings(session.machine(), &mut *t)
+    write_rings(session.program(), session.machine(), &mut *t)
 }
 
 /// The events up to the position.

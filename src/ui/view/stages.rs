@@ -43,7 +43,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let Some(view) = &model.passes.view else {
         return vec![Row::text("the program is rings without a module", model.theme.dim())];
     };
-    let parts = split(height);
+    let parts = split(height, model.source_tells(view));
     let mut out = match parts.table {
         0 => Vec::new(),
         1 => vec![strip(model, width)],
@@ -82,14 +82,24 @@ fn detail(model: &Model, view: &View, width: usize) -> Vec<Row> {
         _ => None,
     });
     let mut head = Row::text(format!("{across} "), t.border());
-    let name =
-        pos.map_or("no instruction".to_owned(), |p| super::source::origin(model, &view.after, p));
+    // What stands in the text's own pane is not said twice: here is how it differs.
+    let beside = model.source_stands();
+    let name = match (&before, &after, pos) {
+        (Some(a), Some(b), _) if beside && a == b => "as before".to_owned(),
+        (Some(_), Some(_), _) if beside => "changed".to_owned(),
+        (None, Some(_), _) if beside => format!("added by {}", view.after.stage),
+        (Some(_), None, _) if beside => format!("gone after {}", view.after.stage),
+        (_, _, Some(p)) => super::source::origin(model, &view.after, p),
+        (_, _, None) => "no instruction".to_owned(),
+    };
     head.push(clip(&name, width.saturating_sub(4)), t.strong());
     head.push(" ", t.text());
     let rest = width.saturating_sub(head.width());
     head.push(across.to_string().repeat(rest), t.border());
     let mut out = vec![head];
     match (before, after) {
+        (Some(a), Some(b)) if beside && a == b => {}
+        (None, Some(_)) if beside => {}
         (Some(a), Some(b)) if a != b => {
             let [x, y] = changed_words(&a, &b);
             out.extend(in_full(model, ("- ", t.error()), &a, &x, width));

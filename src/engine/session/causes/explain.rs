@@ -5,6 +5,7 @@ use super::super::look::{explain_code, explain_desc};
 use super::super::stops;
 use super::{Swept, initial, words};
 use crate::diag::Diagnostic;
+use crate::diag::terms::term;
 use crate::engine::command::{COMMANDS, Explain, Loc, Subject};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine};
@@ -51,6 +52,9 @@ impl Session {
             }
             Explain::Loc(Loc::Name(name)) if self.program().module.is_none() => {
                 let Some(area) = self.area_named(name) else {
+                    if term(name).is_some() {
+                        return explain_code(name, self.program().arch);
+                    }
                     let usage =
                         COMMANDS.iter().find(|c| c.name == "explain").map_or("", |c| c.usage);
                     let d = Diagnostic::new("S003", format!("`{name}` is no code, fault or place"));
@@ -59,7 +63,12 @@ impl Session {
                 self.explain_addr(area.addr, watch)?
             }
             Explain::Loc(Loc::Name(name)) => {
-                return self.provenance(&Subject::Name(name.clone()), watch);
+                let known = self.provenance(&Subject::Name(name.clone()), watch);
+                return match term(name) {
+                    // What the module has of that name comes first.
+                    Some(_) if known.is_err() => explain_code(name, self.program().arch),
+                    _ => known,
+                };
             }
             Explain::Loc(Loc::Within(name, offset)) => {
                 let text = || format!("no location or region is named `{name}`");
