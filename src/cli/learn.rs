@@ -16,6 +16,7 @@ use crate::learn::{
 };
 use crate::limits::MAX_LESSON_BYTES;
 use crate::script::runner::{self, End, Reply, Target};
+use crate::udma::count_of;
 use crate::ui::{self, Opening, Options, ScreenError, Title};
 use serde_json::json;
 use std::path::Path;
@@ -120,7 +121,12 @@ fn summary(ready: &Ready, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.schema("lesson", &about(l))?;
     } else {
         let n = l.tasks.len();
-        out.line(&format!("{}: {n} tasks, {hints} hints, {wrong} wrong answers", l.title))?;
+        out.line(&format!(
+            "{}: {n_tasks}, {hints}, {wrong} wrong answers",
+            l.title,
+            n_tasks = count_of(n, "task"),
+            hints = count_of(hints, "hint")
+        ))?;
     }
     Ok(Status::Fine)
 }
@@ -146,8 +152,10 @@ fn try_it(ready: &Ready, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.value(&json!({ "holds": !wrong, "tasks": tasks, "wrong_answers": answers }))?;
     } else if !wrong {
         let text = format!(
-            "{}: {} tasks are solved by their solutions, {} wrong answers met by their hints",
-            ready.lesson.title, tried.tasks, tried.wrong
+            "{}: {} are solved by their solutions, {} wrong answers met by their hints",
+            ready.lesson.title,
+            count_of(tried.tasks, "task"),
+            tried.wrong
         );
         out.line(&text)?;
     }

@@ -15,6 +15,7 @@ use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES, MAX_PICTURE_SIDE};
 use crate::udma::cause::{CAUSES, by_name};
+use crate::udma::count_of;
 use crate::udma::{Dir, reg};
 
 pub(super) mod stops;
@@ -313,7 +314,10 @@ fn examine_format(text: &str) -> Result<ExamineFormat, String> {
         digits => digits.parse().unwrap_or(u64::MAX),
     };
     if !(1..=most).contains(&count) {
-        return Err(format!("the count must be from 1 to {most} at {width} bytes each"));
+        return Err(format!(
+            "the count must be from 1 to {most} at {width_bytes} each",
+            width_bytes = count_of(width, "byte")
+        ));
     }
     Ok(ExamineFormat { count, width, form })
 }

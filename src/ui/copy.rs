@@ -7,6 +7,7 @@ use super::stops::Listed;
 use crate::diag::render;
 use crate::engine::ring::json::event_json;
 use crate::engine::session::describe_event;
+use crate::udma::count_of;
 use crate::udma::rows;
 
 /// The form of a copy.
@@ -144,7 +145,7 @@ impl Model {
                 let addr = format!("0x{at:016x}");
                 serde_json::json!({ "addr": addr, "bytes": digits }).to_string()
             }
-            CopyForm::Text => format!("{} bytes at {at:#x}: {digits}", bytes.len()),
+            CopyForm::Text => format!("{} at {at:#x}: {digits}", count_of(bytes.len(), "byte")),
             _ => digits,
         })
     }

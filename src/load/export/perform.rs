@@ -5,6 +5,7 @@ use crate::diag::Diagnostic;
 use crate::engine::command::ExportForm;
 use crate::engine::session::Session;
 use crate::load::save::save_with;
+use crate::udma::count_of;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -33,7 +34,7 @@ pub fn perform(
             save_with(path, |to| run(session, input, form, to))?;
             match session.position() {
                 1 => "1 event".to_owned(),
-                n => format!("{n} events"),
+                n => format!("{n_events}", n_events = count_of(n, "event")),
             }
         }
     };

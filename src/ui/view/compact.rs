@@ -5,6 +5,7 @@ use super::rings::{
 };
 use super::{human, inspector};
 use crate::diag::render::printable;
+use crate::udma::count_of;
 use crate::udma::{Desc, Dir, View, Word, class, field};
 use crate::ui::folding::RingLine;
 use crate::ui::layout::Pane;
@@ -22,7 +23,12 @@ pub fn title(model: &Model) -> String {
             return format!("{} not known", d.name().to_uppercase());
         }
         let free = q.free(d).map_or(String::new(), |n| format!(" {n} free"));
-        format!("{} {} slots phase {}{free}", d.name().to_uppercase(), sw.size, sw.desc_ring_id)
+        format!(
+            "{} {} phase {}{free}",
+            d.name().to_uppercase(),
+            count_of(sw.size, "slot"),
+            sw.desc_ring_id
+        )
     };
     format!("{}, {}", one(Dir::Tx), one(Dir::Rx))
 }

@@ -4,6 +4,7 @@ use super::{human, place};
 use crate::engine::diff::Change;
 use crate::engine::ring::Life;
 use crate::engine::session::SlotStop;
+use crate::udma::count_of;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
 use crate::ui::folding::{Fold, RingCursor, RingLine};
@@ -24,7 +25,7 @@ pub fn title(model: &Model, dir: Dir) -> String {
         return format!("{name}  not known");
     }
     let free = q.free(dir).map_or(String::new(), |n| format!("  {n} free"));
-    format!("{name}  {} slots  phase {}{free}", sw.size, sw.desc_ring_id)
+    format!("{name}  {}  phase {}{free}", count_of(sw.size, "slot"), sw.desc_ring_id)
 }
 
 /// The lines of a ring, headings first.
@@ -310,7 +311,7 @@ mod tests {
         /// is the whole one.
         #[test]
         fn an_offset_is_written_with_its_base(
-            name in "[a-z_.0-9]{1,20}",
+            name in "[a-z_0-9]{1,20}",
             offset in 0u64..,
             room in 1usize..50,
         ) {

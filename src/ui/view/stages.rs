@@ -8,6 +8,7 @@ use crate::engine::command::Pass;
 use crate::engine::lower::Stage;
 use crate::engine::validate::Verdict;
 use crate::load::bir::listing::Listing;
+use crate::udma::count_of;
 use crate::ui::aligned::{Kind, Shown, changed_words};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
@@ -25,7 +26,7 @@ pub fn title(model: &Model) -> String {
     let Some(view) = &model.passes.view else { return "passes".to_owned() };
     let n = |kind| view.aligned.count(kind);
     if view.before.stage == view.after.stage {
-        return format!("passes  {} lines as loaded", view.after.lines.len());
+        return format!("passes  {} as loaded", count_of(view.after.lines.len(), "line"));
     }
     let counts = [("changed", Kind::Changed), ("added", Kind::Added), ("removed", Kind::Removed)];
     let parts: Vec<String> = counts
