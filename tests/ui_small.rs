@@ -309,3 +309,49 @@ fn a_fold_names_its_slots_alike_on_both_rings() {
     let life = sample("copy-4k.dma", (120, 36), "").slot(Dir::Tx, 3).unwrap().1;
     assert_eq!(life, Life::NeverWritten);
 }
+
+/// Whatever bit is selected: its digit on the ruler, its hexadecimal digit, its byte and the name of
+/// its field are lit, and nothing else; and a click on any of them leads back to it.
+#[test]
+fn bit_digit_byte_and_field_light_one_another() {
+    use dmadbg::udma::field::at_bit;
+    use dmadbg::ui::rows::Hit;
+    use ratatui::style::Modifier;
+    let mut m = sample("copy-4k.dma", (160, 45), "d");
+    for dir in Dir::BOTH {
+        (m.selection.dir, m.focus) = (dir, if dir == Dir::Tx { Pane::Tx } else { Pane::Rx });
+        m.prepare();
+        let desc = m.desc().unwrap().0;
+        for (k, word) in m.words().iter().enumerate() {
+            for bit in 0..word.bits() {
+                (m.selection.word, m.selection.bit) = (k, bit);
+                m.prepare();
+                let rows = pane_rows(&m, Pane::Inspector, 120, 60);
+                let all = rows.iter().flat_map(|r| &r.0);
+                let lit: Vec<_> =
+                    all.filter(|p| p.style.add_modifier.contains(Modifier::REVERSED)).collect();
+                let texts: Vec<&str> = lit.iter().map(|p| p.text.as_str()).collect();
+                let byte = desc.to_bytes()[word.offset() + usize::from(bit / 8)];
+                let digit = format!("{:x}", desc.word(*word) >> (bit / 4 * 4) & 15);
+                let mut expected = vec![format!("{byte:02x}"), digit];
+                let field = at_bit(desc.view(dir), *word, bit).unwrap();
+                // A word that is one field has no ruler.
+                if u16::from(field.width) < u16::from(word.bits()) {
+                    expected.push((desc.word(*word) >> bit & 1).to_string());
+                    expected.push(field.label.to_owned());
+                }
+                assert_eq!(texts, expected, "{dir} {word:?} {bit}");
+                let first = |h: &Option<Hit>| matches!(h, Some(Hit::Bit(..)));
+                assert!(lit.iter().all(|p| first(&p.hit)), "{dir} {word:?} {bit}");
+                for (p, size) in lit.iter().zip([8, 4, 1, 0]) {
+                    let Some(Hit::Bit(w, b)) = p.hit else { unreachable!() };
+                    let leads = match size {
+                        0 => (field.lo..=field.hi()).contains(&b),
+                        n => b / n == bit / n,
+                    };
+                    assert!(w == *word && leads, "{dir} {word:?} {bit}: {p:?}");
+                }
+            }
+        }
+    }
+}
