@@ -124,8 +124,7 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
     }
     for q in &p.queues {
         let kind = if q.allocatable { "slots by the driver" } else { "authored elsewhere" };
-        let size =
-            |d| q.ring(d).map_or("none".to_owned(), |r| format!("{}", count_of(r.size, "slot")));
+        let size = |d| q.ring(d).map_or("none".to_owned(), |r| count_of(r.size, "slot"));
         out.push(fact(
             "queue",
             format!("{}: tx {}, rx {}, {kind}", q.id, size(Dir::Tx), size(Dir::Rx)),

@@ -81,7 +81,7 @@ fn save_program(
     let edits = match program.edits.len() {
         0 => "no edits".to_owned(),
         1 => "1 edit".to_owned(),
-        n => format!("{n_edits}", n_edits = count_of(n, "edit")),
+        n => count_of(n, "edit"),
     };
     let lost = match format {
         SaveFormat::Image if !program.aside.directives.is_empty() => {

@@ -351,7 +351,7 @@ pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     }
     let mut out = match (desc.length(), view) {
         (1, _) => "1 byte".to_owned(),
-        (n, _) => format!("{n_bytes}", n_bytes = count_of(n, "byte")),
+        (n, _) => count_of(n, "byte"),
     };
     out.push_str(if dir == Dir::Tx { " from " } else { " to " });
     out.push_str(&address_words(desc.ptr, arch));

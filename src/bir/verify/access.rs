@@ -407,7 +407,7 @@ impl Probe<'_> {
                     count_of(loc.pitch, "byte")
                 )
             } else {
-                format!("{}", count_of(loc.pitch, "byte"))
+                count_of(loc.pitch, "byte")
             };
             let bytes = u128::from(n) * u128::from(self.dtype.bytes());
             out.push(format!(

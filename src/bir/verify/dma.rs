@@ -153,7 +153,7 @@ fn counts(cx: &mut Cx<'_>, inst: &Inst, k: u32, source: &Operand, dest: &Operand
     }
     let bytes = |o: &Operand, p: &Pattern| {
         let n = p.count().and_then(|n| n.checked_mul(o.dtype?.bytes()));
-        n.map_or("unknown".to_owned(), |n| format!("{n_bytes}", n_bytes = count_of(n, "byte")))
+        n.map_or("unknown".to_owned(), |n| count_of(n, "byte"))
     };
     let text = format!("element counts differ: {} read, {} written", size_text(s), size_text(d));
     let mut f = Finding::new("B049", At::Inst(inst.pos, Part::In(k)), text);

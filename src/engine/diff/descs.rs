@@ -238,8 +238,7 @@ pub fn rings(name: &str, (a, b): (RingPair<'_>, RingPair<'_>), arch: Generation,
             }
             (None, None) => {}
             (x, y) => {
-                let slots =
-                    |r: Option<Ring<'_>>| r.map(|r| format!("{}", count_of(r.len(), "slot")));
+                let slots = |r: Option<Ring<'_>>| r.map(|r| count_of(r.len(), "slot"));
                 diff.push(Entry {
                     part: Part::Ring,
                     change: if x.is_some() { Change::Removed } else { Change::Added },

@@ -544,11 +544,7 @@ fn fits(name: &str, bits: u8, value: u64) -> Result<(), Diagnostic> {
     if value <= most {
         return Ok(());
     }
-    let bits = if bits == 1 {
-        "1 bit".to_owned()
-    } else {
-        format!("{bits}", bits = count_of(bits, "bit"))
-    };
+    let bits = if bits == 1 { "1 bit".to_owned() } else { count_of(bits, "bit") };
     let text = format!("{} does not fit {name}, which has {bits}", shown(value));
     Err(refuse(text).help(format!("0 to {}", shown(most))))
 }

@@ -34,7 +34,7 @@ pub fn perform(
             save_with(path, |to| run(session, input, form, to))?;
             match session.position() {
                 1 => "1 event".to_owned(),
-                n => format!("{n_events}", n_events = count_of(n, "event")),
+                n => count_of(n, "event"),
             }
         }
     };
