@@ -683,6 +683,14 @@ fn what_is_selected_is_copied_in_four_forms() {
     let (desc, _) = m.desc().unwrap();
     let bytes: String = desc.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(hex, bytes);
+    // An answer that lies over the screen: what it says, and the command that it answers.
+    keys(&mut m, ":info queue<Enter>");
+    let dmadbg::ui::model::Popup::Output(lines) = m.popup.clone().unwrap().0 else { panic!() };
+    assert_eq!(copied(&mut m, TEXT).unwrap(), lines.join("\n"));
+    let json: Vec<String> = serde_json::from_str(&copied(&mut m, JSON).unwrap()).unwrap();
+    assert_eq!((&json, copied(&mut m, SCRIPT).as_deref()), (&lines, Some("info queue")));
+    assert!(m.popup.is_some(), "it stays open");
+    keys(&mut m, "<Esc>");
     // Where there is nothing it is said.
     m.focus = Pane::Checks;
     assert_eq!(copied(&mut m, HEX), None);

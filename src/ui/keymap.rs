@@ -632,6 +632,21 @@ pub static KEYMAP: &[Binding] = &[
     ),
     act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
     act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
+    act(&[ch('y')], When::Popup, Action::Copy(CopyForm::Text), "copy what it says", ""),
+    act(
+        &[ctrl('y')],
+        When::Popup,
+        Action::Copy(CopyForm::Json),
+        "copy it as JSON, a text for each line",
+        "",
+    ),
+    act(
+        &[ctrl('s')],
+        When::Popup,
+        Action::Copy(CopyForm::Script),
+        "copy the command that it answers",
+        "",
+    ),
     act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
     act(
         &[key(KeyCode::Esc), ch('q'), ch('p'), key(KeyCode::Enter), ctrl('c')],

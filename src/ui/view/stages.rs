@@ -187,7 +187,8 @@ fn stages(model: &Model, width: usize) -> Vec<Row> {
     head.pad_to(found);
     head.push("found", t.dim());
     head.pad_to(memory);
-    head.push("memory", t.dim());
+    let name = if width >= memory + "memory".len() { "memory" } else { "mem" };
+    head.push(name, t.dim());
     let mut out = vec![head];
     let done = snapshots(model);
     for (k, stage) in Stage::ALL.into_iter().enumerate() {
