@@ -193,6 +193,9 @@ fn a_lone_ring_is_not_run_and_has_the_room() {
             let screen = text(&draw(&m));
             assert!(!screen.contains("stale"), "{screen}");
             assert!(screen.contains("not run"), "{screen}");
+            // No key is offered that has nothing to do.
+            let offered = screen.lines().last().unwrap();
+            assert!(!offered.contains("step") && offered.contains("? help"), "{offered}");
             // Addresses in full.
             let pane = if dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
             let ring = shown(&m, pane).join("\n");
