@@ -98,8 +98,8 @@ pub fn hints(model: &Model, width: u16) -> Row {
         // The pane with the focus may have another use for the key.
         let taken = || own().any(|o| o.keys.first() == b.keys.first());
         // Where nothing is run there is nowhere to go.
-        let goes = || matches!(b.does, Does::Command(c) if runs(c));
-        !b.hint.is_empty() && has_place && !taken() && !(idle && goes())
+        let useless = idle && matches!(b.does, Does::Command(c) if runs(c));
+        !b.hint.is_empty() && has_place && !taken() && !useless
     };
     let hinted = || own().filter(|b| !b.hint.is_empty()).chain(KEYMAP.iter().filter(holds));
     let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
