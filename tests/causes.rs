@@ -340,7 +340,7 @@ fn a_doorbell_for_less_than_the_batch() {
         "the TX doorbell of event ",
         &["so: tx[1] is staged and not posted", "marker+0x4 stays 0x00000000"],
     );
-    assert!(lines[0].ends_with("was for 1 descriptors: too few"), "{}", lines[0]);
+    assert!(lines[0].ends_with("was for 1 descriptor: too few"), "{}", lines[0]);
 }
 
 #[test]
@@ -583,7 +583,7 @@ fn places_are_explained_in_their_live_state() {
     check(
         &explain("goto end", "q0"),
         "queue e128.q0, initialised",
-        &["1 batches rung, 1 acked or given up"],
+        &["1 batch rung, 1 acked or given up"],
     );
     check(
         &explain("goto end", "drtp_inc"),

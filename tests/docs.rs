@@ -4,6 +4,9 @@
 
 use dmadbg::check::CHECKS;
 use dmadbg::diag::codes::CODES;
+use dmadbg::diag::terms::{TERMS, term};
+use dmadbg::engine::lower::Stage;
+use dmadbg::engine::ring::{Life, Phase};
 use dmadbg::udma::cause::CAUSES;
 use dmadbg::udma::class::{CLASSES, OpType, dtype_bytes};
 use dmadbg::udma::field::{CCE_SUB_OPS, DTYPES, fields_of};
@@ -229,4 +232,30 @@ fn limits_are_those_of_the_source() {
     }
     assert!(known > 100, "{known}");
     check("limits.md", &[("limits", out)]);
+}
+
+fn terms() -> String {
+    let mut out = "| term | is | means | more |\n|---|---|---|---|\n".to_owned();
+    for t in TERMS {
+        let names: Vec<String> = [t.name].iter().chain(t.also).map(|n| format!("`{n}`")).collect();
+        let (names, page) = (names.join(", "), t.page.trim_end_matches(".md"));
+        let _ = writeln!(out, "| {names} | {} | {} | [{page}]({}) |", t.kind, t.meaning, t.page);
+    }
+    out
+}
+
+#[test]
+fn terms_are_those_of_the_table() {
+    check("terms.md", &[("terms", terms())]);
+}
+
+/// What the screen and the reference write everywhere is explained.
+#[test]
+fn what_a_slot_a_phase_or_a_stage_is_called_is_a_term() {
+    let lives = Life::ALL.map(|l| if l == Life::NeverWritten { "never written" } else { l.name() });
+    let phases = Phase::ALL.map(Phase::name);
+    let stages = Stage::ALL.map(Stage::name);
+    for name in lives.iter().chain(&phases).chain(&stages) {
+        assert!(term(name).is_some(), "{name}");
+    }
 }

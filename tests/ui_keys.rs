@@ -225,7 +225,7 @@ fn a_ring_of_rx_alone_is_selected_and_nothing_is_said_of_a_run() {
     let m = model(p, "ring.rx.bin", (120, 36));
     assert_eq!((m.selection.dir, m.focus), (Dir::Rx, Pane::Rx));
     let shown = text(&draw(&m));
-    for part in ["no marker: nothing is run", "opened to be read", "rx[0] stale"] {
+    for part in ["no marker: nothing is run", "opened to be read", "rx[0] not run"] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
 }
@@ -683,6 +683,14 @@ fn what_is_selected_is_copied_in_four_forms() {
     let (desc, _) = m.desc().unwrap();
     let bytes: String = desc.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(hex, bytes);
+    // An answer that lies over the screen: what it says, and the command that it answers.
+    keys(&mut m, ":info queue<Enter>");
+    let dmadbg::ui::model::Popup::Output(lines) = m.popup.clone().unwrap().0 else { panic!() };
+    assert_eq!(copied(&mut m, TEXT).unwrap(), lines.join("\n"));
+    let json: Vec<String> = serde_json::from_str(&copied(&mut m, JSON).unwrap()).unwrap();
+    assert_eq!((&json, copied(&mut m, SCRIPT).as_deref()), (&lines, Some("info queue")));
+    assert!(m.popup.is_some(), "it stays open");
+    keys(&mut m, "<Esc>");
     // Where there is nothing it is said.
     m.focus = Pane::Checks;
     assert_eq!(copied(&mut m, HEX), None);

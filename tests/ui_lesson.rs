@@ -3,7 +3,7 @@
 
 mod ui_support;
 
-use dmadbg::learn::{Play, bundled, prepare};
+use dmadbg::learn::{Goal, Play, bundled, prepare};
 use dmadbg::ui::{Model, Pane, Theme, Title};
 use ui_support::*;
 
@@ -82,40 +82,84 @@ fn a_lesson_is_solved_by_keys() {
     assert_eq!(m.session.position(), 0);
 }
 
+/// Does what solves the present task, as lines that are typed.
+fn solve(m: &mut Model) {
+    let play = m.lesson.as_ref().unwrap();
+    let (name, task) = (play.lesson().name.clone(), play.task().unwrap().clone());
+    let lines: Vec<String> = match &task.goal {
+        Goal::State(_) => task.solution.iter().map(|l| l.text.clone()).collect(),
+        Goal::Choice { right, .. } => vec![format!("answer {right}")],
+        Goal::Word(words) => vec![format!("answer {}", words[0])],
+        // What stands in the lesson, worked out where the answer is asked for.
+        Goal::Value { expr, then } => {
+            let mut s = m.session.clone();
+            then.iter().for_each(|l| {
+                s.execute(&l.command).unwrap();
+            });
+            vec![format!("answer {}", s.value(expr).unwrap())]
+        }
+    };
+    for line in lines {
+        keys(m, &format!(":{line}<Enter>"));
+        assert!(m.line.is_none(), "{name}: {line}: {:?}", m.line);
+        m.popup = None;
+    }
+}
+
 #[test]
 fn every_bundled_lesson_is_solved_on_the_screen() {
-    use dmadbg::learn::Goal;
+    // One after the other: `T` goes on from the last task of one to the next.
+    let mut m = lesson(bundled::stem(bundled::LESSONS[0].0), (80, 24));
     for i in 0..bundled::count() {
         let name = bundled::stem(bundled::LESSONS[i].0);
-        let mut m = lesson(name, (80, 24));
+        assert_eq!(m.lesson.as_ref().unwrap().lesson().name, name);
+        assert!(m.popup.is_some(), "what the lesson says comes first");
+        assert_eq!(
+            m.title.file,
+            if i == 0 { format!("lesson {name}") } else { format!("lesson {}", i + 1) }
+        );
         keys(&mut m, "<Esc>");
         let tasks = m.lesson.as_ref().unwrap().lesson().tasks.clone();
-        for (n, task) in (1..).zip(&tasks) {
-            let lines: Vec<String> = match &task.goal {
-                Goal::State(_) => task.solution.iter().map(|l| l.text.clone()).collect(),
-                Goal::Choice { right, .. } => vec![format!("answer {right}")],
-                Goal::Word(words) => vec![format!("answer {}", words[0])],
-                // What stands in the lesson, worked out where the answer is asked for.
-                Goal::Value { expr, then } => {
-                    let mut s = m.session.clone();
-                    then.iter().for_each(|l| {
-                        s.execute(&l.command).unwrap();
-                    });
-                    vec![format!("answer {}", s.value(expr).unwrap())]
-                }
-            };
-            for line in lines {
-                keys(&mut m, &format!(":{line}<Enter>"));
-                assert!(m.line.is_none(), "{name} {n}: {line}: {:?}", m.line);
-                m.popup = None;
-            }
+        for n in 1..=tasks.len() {
+            solve(&mut m);
             let play = m.lesson.as_ref().unwrap();
             assert!(play.is_solved(), "{name} {n}:\n{}", text(&draw(&m)));
-            keys(&mut m, "T");
+            if n < tasks.len() {
+                keys(&mut m, "T");
+            }
         }
         assert!(m.lesson.as_ref().unwrap().is_done(), "{name}");
         assert!(strip(&m).contains("every task is solved"), "{}", strip(&m));
+        let next = format!("T goes on to lesson {}", i + 2);
+        assert_eq!(strip(&m).contains(&next), i + 1 < bundled::count(), "{}", strip(&m));
+        keys(&mut m, "T");
     }
+    // Behind the last one nothing is left, and what was solved on the way is kept of each.
+    assert!(strip(&m).contains("Every task of this lesson is solved."), "{}", strip(&m));
+    let taken = m.lessons_taken();
+    assert_eq!(taken.len(), bundled::count());
+    assert!(taken.iter().all(|(_, solved)| solved.iter().all(|s| *s)));
+}
+
+#[test]
+fn the_next_lesson_is_one_that_has_something_left_to_do() {
+    let mut m = lesson("words", (80, 24));
+    let after = |i: usize| bundled::lesson(i).unwrap().unwrap();
+    m.progress.add(&after(1).name, &vec![true; after(1).tasks.len()]);
+    m.progress.add(&after(2).name, &[true, false]);
+    keys(&mut m, "<Esc>");
+    for n in (0..m.lesson.as_ref().unwrap().states().len()).rev() {
+        solve(&mut m);
+        assert_eq!(m.lesson.as_ref().unwrap().is_done(), n == 0);
+        keys(&mut m, "T");
+    }
+    // The second is solved; the third goes on where it was left.
+    assert_eq!(m.lesson.as_ref().unwrap().lesson().name, after(2).name);
+    assert_eq!(m.lesson.as_ref().unwrap().at(), 1);
+    // A teacher's file that has the name of a lesson is none of the list.
+    let mut own = after(0);
+    own.summary.push('!');
+    assert_eq!((bundled::place(&own), bundled::place(&after(0))), (None, Some(0)));
 }
 
 #[test]

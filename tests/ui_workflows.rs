@@ -346,3 +346,31 @@ fn names_of_files_are_completed() {
     t.wait("the script", || t.position() == 30);
     leave(t);
 }
+
+/// Ctrl-Z in a shell, something else there, and `fg`: the screen is as it was, and so is the shell's
+/// terminal in between.
+#[test]
+fn suspended_in_a_shell_it_comes_back_by_fg() {
+    let mut t = Terminal::start_program("bash", 100, 30, &[], &["--norc", "--noprofile", "-i"]);
+    let program = env!("CARGO_BIN_EXE_dmadbg");
+    t.keys(&format!("PS1='ready> '; {program} sample-programs/copy-4k.dma --no-init\r"));
+    t.wait_for("event 0 of ");
+    t.keys("d");
+    t.wait_for("[doorbell]");
+    let before = t.position();
+    t.keys("\x1a");
+    t.wait_for("Stopped");
+    t.wait_gone("[doorbell]");
+    t.keys("echo in between $((6 * 7))\r");
+    t.wait_for("in between 42");
+    t.keys("fg\r");
+    t.wait_for("[doorbell]");
+    assert_eq!(t.position(), before);
+    t.keys("e");
+    t.wait("a step", || t.position() == before + 1);
+    t.keys("q");
+    t.wait_gone("[doorbell]");
+    t.keys("echo status $?\r");
+    t.wait_for("status 0");
+    t.keys("exit\r");
+}

@@ -10,6 +10,7 @@ use super::module::{Module, Operand, Pair, Pattern};
 use super::quick::QuickMap;
 use super::walk::{Dim, Walk};
 use super::{Arch, Name};
+use crate::udma::count_of;
 use std::fmt;
 
 /// Flat address of byte 0 of partition 0 of SB.
@@ -147,16 +148,25 @@ impl fmt::Display for PlaceError {
             PlaceError::NoPattern => f.write_str("the operand is no access pattern"),
             PlaceError::NoLocation => f.write_str("the operand names no memory location"),
             PlaceError::Unknown(n) => write!(f, "no memory location is named `{n}`"),
-            PlaceError::NotOne(n, k) => write!(f, "`{n}` has {k} locations; one is needed"),
+            PlaceError::NotOne(n, k) => write!(
+                f,
+                "`{n}` has {k_locations}; one is needed",
+                k_locations = count_of(k, "location")
+            ),
             PlaceError::NoDtype => f.write_str("the element type is not known"),
             PlaceError::NotMemory(n, s) => write!(f, "`{n}` is {s}, not addressable memory"),
             PlaceError::Misplaced(n, why) => write!(f, "`{n}` {why}"),
             PlaceError::Step { step, pitch } => write!(
                 f,
-                "the partition step {step} is no multiple of the {pitch} elements of a partition"
+                "the partition step {step} is no multiple of the {pitch_elements} of a partition",
+                pitch_elements = count_of(pitch, "element")
             ),
             PlaceError::Before { name, by } => {
-                write!(f, "an element lies {by} bytes before the begin of `{name}`")
+                write!(
+                    f,
+                    "an element lies {by_bytes} before the begin of `{name}`",
+                    by_bytes = count_of(by, "byte")
+                )
             }
             PlaceError::Beyond { name, offset, len, size } => {
                 write!(f, "invalid offset in `{name}`: {size} < ({offset} + {len})")

@@ -7,6 +7,7 @@
 use super::Layout;
 use super::layout::Placed;
 use crate::limits::{MAX_BIR_MEMORY_BYTES, MAX_BIR_TRANSFER_BYTES};
+use crate::udma::count_of;
 use imbl::OrdMap;
 use std::fmt;
 use std::sync::Arc;
@@ -46,10 +47,18 @@ impl fmt::Display for MemoryError {
         match self {
             MemoryError::Unknown(name) => write!(f, "no memory location is named `{name}`"),
             MemoryError::Length { given, size } => {
-                write!(f, "{given} bytes for a location of {size}")
+                write!(
+                    f,
+                    "{given_bytes} for a location of {size}",
+                    given_bytes = count_of(given, "byte")
+                )
             }
             MemoryError::Large(name, size) => {
-                write!(f, "`{name}` has {size} bytes; at most {MAX_BIR_TRANSFER_BYTES} are shown")
+                write!(
+                    f,
+                    "`{name}` has {size_bytes}; at most {MAX_BIR_TRANSFER_BYTES} are shown",
+                    size_bytes = count_of(size, "byte")
+                )
             }
             MemoryError::Full => {
                 write!(f, "the program needs more than {MAX_BIR_MEMORY_BYTES} bytes of memory")

@@ -6,6 +6,7 @@
 
 use super::{Check, Context, Sink};
 use crate::diag::{Severity, lookup};
+use crate::udma::count_of;
 use crate::udma::{Dir, notes};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -50,7 +51,11 @@ impl Check for Bits {
             for (code, seen) in regular {
                 sink.at(code, (dir, seen.first), || match seen.count {
                     1 => seen.text.into_owned(),
-                    n => format!("{}; {n} descriptors of this ring are such", seen.text),
+                    n => format!(
+                        "{}; {n_descriptors} of this ring are such",
+                        seen.text,
+                        n_descriptors = count_of(n, "descriptor")
+                    ),
                 });
             }
         }

@@ -12,6 +12,7 @@ use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::session::Session;
 use crate::limits::{MAX_FLIP_BYTES, MAX_FLIP_EVENTS};
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word};
 
 /// Which bit.
@@ -111,7 +112,7 @@ impl Ahead {
             let [was, is] = m.cells;
             let places = match self.memory.len() {
                 1 => String::new(),
-                n => format!(" in {n} regions"),
+                n => format!(" in {n_regions}", n_regions = count_of(n, "region")),
             };
             out.push(format!(
                 "{bytes} byte{s} of memory differ{places}, the first at {at}: {is} instead of {was}"

@@ -6,6 +6,7 @@ use super::survey::Kind;
 use super::view::Piece;
 use super::{Check, Context, Order, Sink, Surveyed};
 use crate::udma::Dir;
+use crate::udma::count_of;
 use crate::udma::ring::next_ring_id;
 
 /// The check of two rings' sizes.
@@ -38,7 +39,10 @@ impl Check for Masks {
         if let Some((at, why)) = traces(ring, dir, order, small) {
             let (n, other) = (ring.view.len(), dir_other(dir));
             sink.at("D072", (dir, at), || {
-                format!("{why} {small}, the size of the {other} ring; this one has {n} slots")
+                format!(
+                    "{why} {small}, the size of the {other} ring; this one has {n_slots}",
+                    n_slots = count_of(n, "slot")
+                )
             });
         }
     }

@@ -4,6 +4,7 @@
 use super::packet::TxPackets;
 use super::{Check, Context, Sink, Surveyed};
 use crate::udma::class::{self, Class};
+use crate::udma::count_of;
 use crate::udma::describe::reserved_bits;
 use crate::udma::field::fields_of;
 use crate::udma::profile::cce_max_elements;
@@ -54,7 +55,10 @@ impl Check for Operations {
             let Some(packet) = packets.next() else { return };
             if let Some(n) = packet.elements().filter(|n| *n > most) {
                 sink.at("D075", (Dir::Tx, packet.first), || {
-                    format!("the packet computes {n} elements, at most {most} on {arch}")
+                    format!(
+                        "the packet computes {n_elements}, at most {most} on {arch}",
+                        n_elements = count_of(n, "element")
+                    )
                 });
             }
         }
@@ -94,7 +98,10 @@ fn controls(ring: Surveyed<'_>, len: u64, sink: &mut Sink<'_>) {
     let Some((index, word, odd)) = first else { return };
     sink.at("D077", (Dir::Tx, index), || {
         let more = if count > 1 {
-            format!("; {count} descriptors of this ring are such")
+            format!(
+                "; {count_descriptors} of this ring are such",
+                count_descriptors = count_of(count, "descriptor")
+            )
         } else {
             String::new()
         };

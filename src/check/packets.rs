@@ -5,6 +5,7 @@
 
 use super::packet::{Packet, Packetizer};
 use super::{Check, Context, Sink};
+use crate::udma::count_of;
 use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::{Desc, Dir};
 
@@ -73,8 +74,8 @@ fn limits(ctx: &Context<'_>, dir: Dir, p: &Packet, sink: &mut Sink<'_>) {
     if dir == Dir::Tx && p.bytes > MAX_PACKET_BYTES {
         sink.at("D020", (dir, p.first), || {
             format!(
-                "the packet has {} bytes, at most {MAX_PACKET_BYTES} fit (M2S PKT_LEN)",
-                p.bytes
+                "the packet has {}, at most {MAX_PACKET_BYTES} fit (M2S PKT_LEN)",
+                count_of(p.bytes, "byte")
             )
         });
     }
@@ -87,7 +88,7 @@ pub fn descs_limit(ctx: &Context<'_>, dir: Dir, first: u64, descs: u64, sink: &m
     if descs > limit {
         sink.at("D019", (dir, first), || {
             let profile = ctx.pair.profile;
-            format!("the packet has {descs} descriptors, {profile} lets the engine accept {limit} (PREFETCH_MAX_DESC)")
+            format!("the packet has {descs_descriptors}, {profile} lets the engine accept {limit} (PREFETCH_MAX_DESC)", descs_descriptors = count_of(descs, "descriptor"))
         });
     }
 }

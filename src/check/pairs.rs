@@ -9,6 +9,7 @@ use super::survey::Chunk;
 use super::view::Slots;
 use super::{Check, Context, Sink, sentinels};
 use crate::diag::{Diagnostic, Severity};
+use crate::udma::count_of;
 use crate::udma::profile::MAX_DESC_BYTES;
 use crate::udma::{Desc, Dir, Generation};
 use std::collections::VecDeque;
@@ -175,8 +176,11 @@ fn judge(
     }
     let n = taken.len();
     let what = match n {
-        1 => format!("the Rx descriptor it reaches takes {bytes} bytes"),
-        n => format!("the {n} Rx descriptors it reaches take {bytes} bytes"),
+        1 => format!("the Rx descriptor it reaches takes {bytes}", bytes = count_of(bytes, "byte")),
+        n => format!(
+            "the {n} Rx descriptors it reaches take {bytes}",
+            bytes = count_of(bytes, "byte")
+        ),
     };
     // What is lacking is waited for; what is too much is a fault.
     let end = match most.checked_sub(bytes) {
@@ -260,10 +264,10 @@ fn sentinel_lengths(pair: &[(Dir, u64, Desc)], sink: &mut Sink<'_>) {
 fn stream_words(right: &[u64]) -> String {
     match right {
         [] => "the packet's bytes do not divide by its sources".to_owned(),
-        [one] => format!("the packet streams {one} bytes"),
+        [one] => format!("the packet streams {one_bytes}", one_bytes = count_of(one, "byte")),
         many => {
             let list: Vec<String> = many.iter().map(u64::to_string).collect();
-            format!("the packet streams {} bytes", list.join(" or "))
+            format!("the packet streams {}", count_of(list.join(" or "), "byte"))
         }
     }
 }

@@ -2,6 +2,7 @@
 //! neighbour's, and lengths of 0 whose 64 KiB do.
 
 use super::{Check, Context, Sink};
+use crate::udma::count_of;
 use crate::udma::template::Template;
 use crate::udma::{Desc, Dir, Generation};
 
@@ -41,7 +42,7 @@ impl Check for Ranges {
 /// Which boundary the range of a data descriptor crosses, in words.
 pub fn crossing(desc: Desc, arch: Generation) -> Option<String> {
     let len = desc.length();
-    let range = format_args!("{len} bytes from {:#x}", desc.ptr);
+    let range = format_args!("{len_bytes} from {:#x}", desc.ptr, len_bytes = count_of(len, "byte"));
     if let Some(t) = Template::parse(desc.ptr) {
         return (t.offset + len > TEMPLATE_SPAN)
             .then(|| format!("{range}: they leave the 36 bits of a symbolic address's offset"));
@@ -108,9 +109,10 @@ fn overlaps(ctx: &Context<'_>, sink: &mut Sink<'_>) {
                 _ => sink.at("D027", (Dir::Rx, index), || {
                     let (len, at) = (desc.length(), desc.ptr);
                     format!(
-                        "{len} bytes to {at:#x} overlap the {} bytes to {:#x} of rx[{prev}]",
-                        p.length(),
-                        p.ptr
+                        "{len_bytes} to {at:#x} overlap the {} to {:#x} of rx[{prev}]",
+                        count_of(p.length(), "byte"),
+                        p.ptr,
+                        len_bytes = count_of(len, "byte")
                     )
                 }),
             }
@@ -120,10 +122,10 @@ fn overlaps(ctx: &Context<'_>, sink: &mut Sink<'_>) {
 
 fn zero_words(d: Desc, index: u64, other: Desc) -> String {
     format!(
-        "length 0 moves 65536 bytes to {:#x}, over the {} bytes to {:#x} of rx[{index}]: \
+        "length 0 moves 65536 bytes to {:#x}, over the {} to {:#x} of rx[{index}]: \
          was nothing meant?",
         d.ptr,
-        other.length(),
+        count_of(other.length(), "byte"),
         other.ptr
     )
 }

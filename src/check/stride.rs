@@ -8,6 +8,7 @@
 use super::view::scan;
 use super::{Check, Context, RingView, Sink};
 use crate::udma::class;
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Dir};
 
 /// The stride check.
@@ -67,8 +68,9 @@ fn gaps(view: &dyn RingView) -> Option<(u64, String)> {
     let n = used.len();
     let bytes = step * DESC_BYTES as u64;
     let text = format!(
-        "only every {step}th slot is used ({n} of them from here on): entries look {bytes} bytes \
-         apart, not {DESC_BYTES}"
+        "only every {step}th slot is used ({n} of them from here on): entries look {bytes} \
+         apart, not {DESC_BYTES}",
+        bytes = count_of(bytes, "byte")
     );
     used.first().map(|first| (*first, text))
 }
@@ -100,13 +102,18 @@ fn copies(view: &dyn RingView) -> Option<(u64, String)> {
     }
     let (n, offset) = (places.len(), (first + slot - 4) % slot);
     let mut text = format!(
-        "{n} times the word of a plain copy ({COPY:#010x}) stands {step} bytes apart, first at \
-         byte {first:#x}: "
+        "{n_times} the word of a plain copy ({COPY:#010x}) stands {step_bytes} apart, first at \
+         byte {first:#x}: ",
+        n_times = count_of(n, "time"),
+        step_bytes = count_of(step, "byte")
     );
     if step == slot {
         text.push_str(&format!("entries begin at byte {offset} of a slot, not at its first"));
     } else {
-        text.push_str(&format!("entries look {step} bytes long, not {slot}"));
+        text.push_str(&format!(
+            "entries look {step_bytes} long, not {slot}",
+            step_bytes = count_of(step, "byte")
+        ));
     }
     Some((first / slot, text))
 }

@@ -9,6 +9,7 @@ use crate::check::RingView;
 use crate::check::view::scan;
 use crate::diag::{Diagnostic, Report};
 use crate::load::module::ModuleOptions;
+use crate::udma::count_of;
 use crate::udma::{Dir, Generation};
 use std::io;
 use std::path::PathBuf;
@@ -76,7 +77,7 @@ pub fn print(input: &Input, opts: &RingOpts, all: bool, out: &mut Out<'_>) -> io
         for dir in Dir::BOTH {
             if let Some(ring) = set.ring(dir) {
                 let window = Window::new(ring, opts.slots);
-                heading(&set.name, &format!("{dir}, {} slots", ring.len()), out)?;
+                heading(&set.name, &format!("{dir}, {}", count_of(ring.len(), "slot")), out)?;
                 let fold = if all { u64::MAX } else { FOLD };
                 one(&window, (dir, window.first()), (input.arch, fold), out)?;
             }
@@ -129,7 +130,12 @@ fn one(
 /// The empty slots just before `end`: each, or how many.
 fn print_empty(n: u64, end: u64, (dir, arch, fold): (Dir, Generation, u64), out: &mut Out<'_>) {
     if n > fold {
-        let text = format!("      ..   {n} slots never written, {} to {}", end - n, end - 1);
+        let text = format!(
+            "      ..   {n_slots} never written, {} to {}",
+            end - n,
+            end - 1,
+            n_slots = count_of(n, "slot")
+        );
         let text = out.styled(Style::Dim, &text);
         out.buffer().push_str(&text);
         out.buffer().push('\n');

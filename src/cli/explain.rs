@@ -1,10 +1,11 @@
-//! `explain`: a diagnostic code, an engine fault, a word, a field, an operation class, a register
-//! or a command, in words.
+//! `explain`: a diagnostic code, an engine fault, a word, a field, an operation class, a register,
+//! a command or a term of the field, in words.
 
 use super::args::ExplainArgs;
 use super::numbers::token;
 use super::out::{Failure, Out, Status, Style};
 use super::{rows, words};
+use crate::diag::terms::{TERMS, Term, term};
 use crate::diag::{CodeInfo, Diagnostic, Report, codes, lookup};
 use crate::engine::command::{COMMANDS, CommandSpec, distance};
 use crate::udma::cause::CAUSES;
@@ -58,7 +59,15 @@ fn explain(name: &str, out: &mut Out<'_>) -> io::Result<bool> {
     if let Some(register) = register {
         register_info(register, out)?;
     }
-    let found = class.is_some() || field.is_some() || command.is_some() || register.is_some();
+    let term = term(name);
+    if let Some(term) = term {
+        term_info(term, out)?;
+    }
+    let found = term.is_some()
+        || class.is_some()
+        || field.is_some()
+        || command.is_some()
+        || register.is_some();
     Ok(found || !causes.is_empty())
 }
 
@@ -179,13 +188,30 @@ fn command_info(c: &CommandSpec, out: &mut Out<'_>) -> io::Result<()> {
     if c.detail.is_empty() { Ok(()) } else { out.line(&format!("  {}", c.detail)) }
 }
 
+fn term_info(t: &Term, out: &mut Out<'_>) -> io::Result<()> {
+    if out.json() {
+        return out.value(&json!({
+            "term": t.name, "also": t.also, "kind": t.kind, "meaning": t.meaning,
+            "page": format!("docs/{}", t.page),
+        }));
+    }
+    out.line(&out.styled(Style::Bold, &t.heading()))?;
+    out.line(&format!("  means   {}", t.meaning))?;
+    out.line(&format!("  page    docs/{}", t.page))
+}
+
 fn not_found(name: &str) -> Diagnostic {
     let upper = name.to_ascii_uppercase();
     let known = codes::CODES.iter().map(|c| c.code).chain(CAUSES.iter().map(|c| c.name));
     let near = known.map(|k| (distance(&upper, k), k)).min().filter(|(d, _)| *d <= 2);
+    let lower = name.to_ascii_lowercase();
+    let term = TERMS.iter().map(|t| (distance(&lower, t.name), t.name)).min();
+    // Of a short word almost every other one is two letters away.
+    let term = term.filter(|(d, _)| *d * 3 <= lower.len());
+    let near = near.into_iter().chain(term).min();
     let d = Diagnostic::new("S011", format!("nothing is called `{name}`"));
     match near {
         Some((_, k)) => d.help(format!("the nearest is {k}")),
-        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class, a register or a command"),
+        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class, a register, a command or a term (docs/terms.md)"),
     }
 }

@@ -38,7 +38,7 @@ pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             (Some(p), true) => {
                 let end = machine::run(p, |_, _| true).machine;
                 let mut t = open(form, sink)?;
-                write_rings(&end, &mut *t)
+                write_rings(p, &end, &mut *t)
             }
             (None, _) => images(&loaded, form, sink),
         }

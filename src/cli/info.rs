@@ -11,6 +11,7 @@ use crate::engine::order::{self, Readings};
 use crate::engine::program::Program;
 use crate::engine::ring::Machine;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use serde_json::json;
 use std::io;
 
@@ -123,7 +124,7 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
     }
     for q in &p.queues {
         let kind = if q.allocatable { "slots by the driver" } else { "authored elsewhere" };
-        let size = |d| q.ring(d).map_or("none".to_owned(), |r| format!("{} slots", r.size));
+        let size = |d| q.ring(d).map_or("none".to_owned(), |r| count_of(r.size, "slot"));
         out.push(fact(
             "queue",
             format!("{}: tx {}, rx {}, {kind}", q.id, size(Dir::Tx), size(Dir::Rx)),
@@ -134,7 +135,14 @@ fn program_facts(p: &Program, ran: bool) -> Vec<(String, String)> {
         out.push(fact("edits", p.edits.len().to_string()));
     }
     let bytes: u64 = p.regions.iter().map(|r| r.len).sum();
-    out.push(fact("memory", format!("{} regions, {bytes} bytes", p.regions.len())));
+    out.push(fact(
+        "memory",
+        format!(
+            "{}, {bytes}",
+            count_of(p.regions.len(), "region"),
+            bytes = count_of(bytes, "byte")
+        ),
+    ));
     if !p.variables.is_empty() {
         out.push(fact("variables", p.variables.len().to_string()));
     }
@@ -246,12 +254,12 @@ fn print_text(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
         };
         let empty = r.slots - r.used;
         out.line(&format!(
-            "  {}          {} slots, {} used, {empty} empty, from slot {} on, {phase}, {} bytes{}",
+            "  {}          {}, {} used, {empty} empty, from slot {} on, {phase}, {}{}",
             r.dir,
-            r.slots,
+            count_of(r.slots, "slot"),
             r.used,
             r.start,
-            r.bytes,
+            count_of(r.bytes, "byte"),
             named(f, &r.name)
         ))?;
     }
@@ -263,12 +271,14 @@ fn print_text(f: &InfoFacts, out: &mut Out<'_>) -> io::Result<()> {
         }
         let tail = match b.tail {
             0 => String::new(),
-            n => format!(", then {n} pairs without a completion pair"),
+            n => {
+                format!(", then {n_pairs} without a completion pair", n_pairs = count_of(n, "pair"))
+            }
         };
         out.line(&format!(
-            "  batches     {}, the largest of {} pairs{tail}{}",
+            "  batches     {}, the largest of {}{tail}{}",
             b.batches,
-            b.largest,
+            count_of(b.largest, "pair"),
             named(f, name)
         ))?;
         for m in &b.markers {

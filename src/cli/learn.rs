@@ -9,12 +9,14 @@ use crate::diag::render::printable;
 use crate::diag::{Diagnostic, Report};
 use crate::engine::command::Command;
 use crate::engine::session::Session;
+use crate::learn::progress::Progress;
 use crate::learn::{
     Goal, Lesson, Play, Ready, TaskState, Told, ToldKind, bundled, is_lesson_command, prepare,
     read, solve,
 };
 use crate::limits::MAX_LESSON_BYTES;
 use crate::script::runner::{self, End, Reply, Target};
+use crate::udma::count_of;
 use crate::ui::{self, Opening, Options, ScreenError, Title};
 use serde_json::json;
 use std::path::Path;
@@ -119,7 +121,12 @@ fn summary(ready: &Ready, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.schema("lesson", &about(l))?;
     } else {
         let n = l.tasks.len();
-        out.line(&format!("{}: {n} tasks, {hints} hints, {wrong} wrong answers", l.title))?;
+        out.line(&format!(
+            "{}: {n_tasks}, {hints}, {wrong} wrong answers",
+            l.title,
+            n_tasks = count_of(n, "task"),
+            hints = count_of(hints, "hint")
+        ))?;
     }
     Ok(Status::Fine)
 }
@@ -145,8 +152,10 @@ fn try_it(ready: &Ready, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.value(&json!({ "holds": !wrong, "tasks": tasks, "wrong_answers": answers }))?;
     } else if !wrong {
         let text = format!(
-            "{}: {} tasks are solved by their solutions, {} wrong answers met by their hints",
-            ready.lesson.title, tried.tasks, tried.wrong
+            "{}: {} are solved by their solutions, {} wrong answers met by their hints",
+            ready.lesson.title,
+            count_of(tried.tasks, "task"),
+            tried.wrong
         );
         out.line(&text)?;
     }
@@ -271,25 +280,21 @@ fn take(which: &str, args: &LearnArgs, out: &mut Out<'_>) -> Result<Status, Fail
     })?;
     out.flush()?;
     let config = config::load(args.no_init)?;
-    let (name, tasks) = (ready.lesson.name.clone(), ready.lesson.tasks.len());
-    let known = match args.no_init {
-        true => Vec::new(),
-        false => state::progress().solved(&name, tasks),
-    };
+    let progress = if args.no_init { Progress::default() } else { state::progress() };
+    let known = progress.solved(&ready.lesson.name, ready.lesson.tasks.len());
     let play = Play::new(ready, &known);
     let session = play.begin().map_err(Report::from)?;
     let title = Title { file: format!("lesson {which}"), ..Title::default() };
     let mut options = Options::new(config);
     options.kept = state::load(args.no_init);
     options.lesson = Some(play);
+    options.progress = progress;
     let keep = |kept: &ui::Kept| {
         if args.no_init {
             return;
         }
         state::keep(kept);
-        if let Some(solved) = &kept.solved {
-            state::keep_lesson(&name, solved);
-        }
+        kept.solved.iter().for_each(|(name, solved)| state::keep_lesson(name, solved));
     };
     match ui::run(session, title, options, Opening::default(), keep) {
         Ok(()) => Ok(Status::Fine),

@@ -16,6 +16,7 @@ use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
 use crate::script::runner::{self, End, Line, Lines, Reply, Target};
+use crate::udma::count_of;
 use crate::ui::model::Title;
 use serde_json::json;
 
@@ -174,8 +175,12 @@ fn interpret(
         )?;
     } else {
         out.line(&format!(
-            "{stage}: {} steps, {} transfers, {} blocks fired with {} descriptors, {} bytes written",
-            done.steps, done.transfers, done.fired, done.descriptors, done.bytes
+            "{stage}: {}, {}, {} fired with {}, {} written",
+            count_of(done.steps, "step"),
+            count_of(done.transfers, "transfer"),
+            count_of(done.fired, "block"),
+            count_of(done.descriptors, "descriptor"),
+            count_of(done.bytes, "byte")
         ))?;
     }
     write_memory(args, &layout, &|name| memory.dump(&layout, name).ok(), out)?;

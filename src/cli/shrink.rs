@@ -14,6 +14,7 @@ use crate::engine::validate::{Reference, Verdict, worst};
 use crate::limits::MAX_PROPERTY_SECONDS;
 use crate::load::bir::{read_text, write_text};
 use crate::load::module::default_memory;
+use crate::udma::count_of;
 use crate::udma::{Generation, Profile};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -284,9 +285,9 @@ pub fn run(args: &ShrinkArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Ok(Status::Fine);
     };
     out.aside(&[format!(
-        "{} of {} instructions are left; {words}",
+        "{} of {} are left; {words}",
         count(&small),
-        count(&m.module)
+        count_of(count(&m.module), "instruction")
     )])?;
     emit(
         write_text(&small).text.as_bytes(),

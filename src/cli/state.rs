@@ -58,14 +58,15 @@ pub fn load(skip: bool) -> Kept {
     let all: Vec<String> = lines.lines().filter(usable).map(str::to_owned).collect();
     let from = all.len().saturating_sub(MAX_HISTORY);
     let arrangement = Arrangement::from_text(&text(&folder.join("panes")));
-    Kept { history: all.into_iter().skip(from).collect(), arrangement, solved: None }
+    Kept { history: all.into_iter().skip(from).collect(), arrangement, solved: Vec::new() }
 }
 
 /// Keeps it for the next time.
 pub fn keep(kept: &Kept) {
     let Some(folder) = folder() else { return };
     let old = load(false);
-    let same = kept.history == old.history && kept.arrangement == old.arrangement;
+    let same =
+        kept.history == old.history && kept.arrangement.to_text() == old.arrangement.to_text();
     if same || std::fs::create_dir_all(&folder).is_err() {
         return;
     }

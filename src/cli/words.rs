@@ -6,6 +6,7 @@ use super::out::{Failure, Out, Status, Style};
 use super::rows;
 use crate::diag::{Diagnostic, Report};
 use crate::load::RingChoice;
+use crate::udma::count_of;
 use crate::udma::reg::FieldRow;
 use crate::udma::{Desc, Dir, Generation, View, Word, cause, notes, reg, sentence};
 use serde_json::{Value, json};
@@ -94,8 +95,8 @@ fn shape(tokens: &[Token]) -> Result<Shape, Report> {
             Ok(Shape::Whole(descs.collect()))
         }
         many => Err(usage(format!(
-            "{} words make no whole descriptors: give one, two, three (the last an address) or fours",
-            many.len()
+            "{} make no whole descriptors: give one, two, three (the last an address) or fours",
+            count_of(many.len(), "word")
         ))),
     }
 }

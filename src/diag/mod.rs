@@ -8,6 +8,7 @@ mod error;
 pub mod examples;
 pub mod policy;
 pub mod render;
+pub mod terms;
 
 use crate::limits::{MAX_DIAGNOSTICS, MAX_SAME_CODE};
 use crate::udma::Dir;

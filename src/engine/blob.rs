@@ -1,6 +1,7 @@
 //! Bytes that are shared and never copied where they need not be.
 
 use crate::udma::DESC_BYTES;
+use crate::udma::count_of;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -144,7 +145,7 @@ impl Blob {
 
 impl fmt::Debug for Blob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Blob({} bytes)", self.len)
+        write!(f, "Blob({})", count_of(self.len, "byte"))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::bir::layout::{PARTITIONS, SB_BASE, SB_STRIDE};
 use crate::bir::memory::Read;
 use crate::bir::{Body, DgeType, Inst, Layout, Module, Name, Pair, Pos, Transfer};
 use crate::limits::{MAX_BUDGET_DESCS, MAX_RING_DESCS};
+use crate::udma::count_of;
 use crate::udma::profile::{MAX_BATCH_DATA, MAX_DESC_BYTES};
 use crate::udma::{DESC_BYTES, Desc};
 use serde_json::{Value, json};
@@ -388,10 +389,10 @@ impl Budget {
                         None => String::new(),
                     };
                     format!(
-                        "{}: {} descriptors, {} slots{depth}",
+                        "{}: {}, {}{depth}",
                         b.name,
-                        b.descriptors,
-                        b.spent.slots()
+                        count_of(b.descriptors, "descriptor"),
+                        count_of(b.spent.slots(), "slot")
                     )
                 },
             );
@@ -407,12 +408,12 @@ impl Budget {
                 share(s.slots(), MAX_RING_DESCS)
             ));
             if s.slots() > MAX_RING_DESCS {
-                out.push(format!("  over: {} slots do not fit one queue", s.slots()));
+                out.push(format!("  over: {} do not fit one queue", count_of(s.slots(), "slot")));
             }
             if q.too_deep > 0 {
                 out.push(format!(
-                    "  over: {} blocks are deeper than the ring of their kind",
-                    q.too_deep
+                    "  over: {} are deeper than the ring of their kind",
+                    count_of(q.too_deep, "block")
                 ));
             }
             if q.beyond_batch > 0 {
@@ -423,13 +424,17 @@ impl Budget {
         let a = &self.all;
         let (rings, dram) = (a.ring_bytes(), self.dram_bytes);
         out.push(format!(
-            "all: {} tx, {} rx, {rings} bytes of rings beside {dram} bytes of locations in device memory",
-            a.tx, a.rx
-        ));
+            "all: {} tx, {} rx, {rings_bytes} of rings beside {dram_bytes} of locations in device memory",
+            a.tx, a.rx, rings_bytes = count_of(rings, "byte"), dram_bytes = count_of(dram, "byte")));
         out.push(format!("lengths: {}", histogram(&self.sizes)));
         spenders("spent by", &self.spenders, &mut out);
         let s = &self.sbuf;
-        out.push(format!("to SBUF: {} packets, {} rx, {} bytes", s.packets, s.rx, s.bytes));
+        out.push(format!(
+            "to SBUF: {}, {} rx, {}",
+            count_of(s.packets, "packet"),
+            s.rx,
+            count_of(s.bytes, "byte")
+        ));
         if s.rx > 0 {
             out.push(format!("lengths in SBUF: {}", histogram(&self.sbuf_sizes)));
             spenders("spent on SBUF by", &self.sbuf_spenders, &mut out);
@@ -496,8 +501,11 @@ fn spenders(title: &str, list: &[Spender], out: &mut Vec<String>) {
     for s in list {
         let spent = &s.spent;
         out.push(format!(
-            "  {title} {}: {} tx, {} rx, {} bytes",
-            s.text, spent.tx, spent.rx, spent.bytes
+            "  {title} {}: {} tx, {} rx, {}",
+            s.text,
+            spent.tx,
+            spent.rx,
+            count_of(spent.bytes, "byte")
         ));
     }
 }

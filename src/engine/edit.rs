@@ -5,6 +5,7 @@
 //! back over an edit is going back over any event.
 
 use super::program::{Blob, Program, QueueId};
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Desc, Dir, Word, cause, reg};
 use std::fmt;
 
@@ -170,7 +171,7 @@ fn stored(p: &Program, addr: u64, bytes: &[u8]) -> String {
         u64::from_le_bytes(all)
     });
     let Some(value) = value else {
-        return format!("store {} bytes at {}", bytes.len(), p.name_addr(addr));
+        return format!("store {} at {}", count_of(bytes.len(), "byte"), p.name_addr(addr));
     };
     if let Some((id, dir, slot, at)) = slot_at(p, addr) {
         let words = Word::of(Desc::default().view(dir));
@@ -181,6 +182,6 @@ fn stored(p: &Program, addr: u64, bytes: &[u8]) -> String {
     }
     match bytes.len() {
         1 | 2 | 4 | 8 => format!("set mem{}[{addr:#x}] = {value:#x}", bytes.len() * 8),
-        n => format!("store {n} bytes at {}", p.name_addr(addr)),
+        n => format!("store {n_bytes} at {}", p.name_addr(addr), n_bytes = count_of(n, "byte")),
     }
 }

@@ -223,7 +223,7 @@ pub const SLOT_PROPERTIES: &[(&str, &str)] = &[
     ("phase", "its phase: the field ring_id"),
     (
         "life",
-        "its life: 0 faulted, 1 guard, 2 acked, 3 retired, 4 visible, 5 fetched, 6 posted, 7 staged, 8 stale, 9 never written",
+        "its life: 0 faulted, 1 guard, 2 acked, 3 retired, 4 visible, 5 fetched, 6 posted, 7 staged, 8 stale, 9 never written, 10 not run",
     ),
 ];
 

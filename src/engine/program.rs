@@ -541,6 +541,11 @@ impl PartialEq for Aside {
 impl Eq for Aside {}
 
 impl Program {
+    /// Whether anything of it can be run: it has a script of a host, or sequencers.
+    pub fn is_run(&self) -> bool {
+        !self.script.is_empty() || self.module.is_some()
+    }
+
     /// An empty program of a generation under a profile.
     pub fn new(arch: Generation, profile: &'static Profile) -> Program {
         Program {

@@ -16,6 +16,7 @@ use super::ring::Machine;
 use crate::bir::{Body, Inst, Module, Name, Pos};
 use crate::diag::{Place, render};
 use crate::limits::MAX_NAMES_COMPARED;
+use crate::udma::count_of;
 use crate::udma::describe::FieldRow;
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, describe};
 use bits::BitCause;
@@ -344,7 +345,14 @@ impl<'a> Provenance<'a> {
         };
         let Body::DmaBlock(b) = &block.body else { return Vec::new() };
         let n = b.descriptors().count();
-        let mut out = vec![row("block", &format!("{queue} {}, {n} descriptors", block.name))];
+        let mut out = vec![row(
+            "block",
+            &format!(
+                "{queue} {}, {n_descriptors}",
+                block.name,
+                n_descriptors = count_of(n, "descriptor")
+            ),
+        )];
         let triggers = self.triggers(queue, &block.name);
         for t in triggers.iter().take(CHAINS_SHOWN) {
             out.push(row("trigger", &format!("{} on {}", inst_text(t), t.engine)));
@@ -371,7 +379,8 @@ impl<'a> Provenance<'a> {
             let text = |p: &Pos| self.source(*p).map_or("nothing", |i| &i.text).to_owned();
             let from: Vec<String> = from.iter().take(NAMES_SHOWN).map(text).collect();
             let n = b.descriptors().count();
-            let text = format!("{}, {n} descriptors of {}", block.name, from.join(", "));
+            let text =
+                format!("{}, {} of {}", block.name, count_of(n, "descriptor"), from.join(", "));
             out.push(row("block", &text));
         }
         more(blocks.len(), CHAINS_SHOWN, "blocks", &mut out);

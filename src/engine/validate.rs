@@ -14,6 +14,7 @@ use crate::bir::memory::Read;
 use crate::bir::{At, Finding, Layout, Memory, Module, Part, Pos, verify};
 use crate::diag::{Diagnostic, Severity};
 use crate::limits::MAX_BLAME_BYTES;
+use crate::udma::count_of;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ impl Verdict {
             Verdict::Races(r) => match r.as_slice() {
                 [] => "races".to_owned(),
                 [d] => format!("a race: {}", d.message),
-                [d, ..] => format!("{} races, the first: {}", r.len(), d.message),
+                [d, ..] => format!("{}, the first: {}", count_of(r.len(), "race"), d.message),
             },
         }
     }

@@ -121,6 +121,13 @@ pub fn find(which: &str) -> Option<usize> {
     }
 }
 
+/// The place in the list of a lesson that comes with this program; none of a teacher's file,
+/// whatever its name.
+pub fn place(of: &Lesson) -> Option<usize> {
+    let at = find(&of.name)?;
+    lesson(at).and_then(Result::ok).is_some_and(|own| own == *of).then_some(at)
+}
+
 /// Reads a lesson by its place in the list.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Which lesson explains a field of a descriptor.
 
-/// Name of a field of the field table, and the lesson that explains it. Reserved bits, those of
-/// checksums and what only one generation has have none.
+/// Name of a field of the field table, and the lesson that explains it. Every field has one but
+/// reserved bits, which mean nothing.
 pub const FIELD_LESSONS: &[(&str, &str)] = &[
     ("length", "words"),
     ("ring_id", "wrap"),
@@ -16,6 +16,17 @@ pub const FIELD_LESSONS: &[(&str, &str)] = &[
     ("buf2_ptr_lo", "pair"),
     ("ssmae_op", "compute"),
     ("op_type", "compute"),
+    ("copy_source_data", "compute"),
+    ("is_first_block", "compute"),
+    ("is_last_block", "compute"),
+    ("store_source_crc", "compute"),
+    ("store_crc_result", "compute"),
+    ("send_crc_result", "compute"),
+    ("use_stored_crc_iv", "compute"),
+    ("validate_crc", "compute"),
+    ("swap_ctrl", "compute"),
+    ("crc_iv_index", "compute"),
+    ("notification", "compute"),
     ("meta", "compute"),
     ("meta_index_hi", "compute"),
     ("meta_index_lo", "compute"),

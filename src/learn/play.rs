@@ -323,7 +323,7 @@ impl Play {
                 *session = self.begin()?;
             }
             None => {
-                let next = super::bundled::find(&self.lesson().name)
+                let next = super::bundled::place(self.lesson())
                     .map(|i| i + 2)
                     .filter(|n| *n <= super::bundled::count());
                 let on = match next {

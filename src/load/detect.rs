@@ -10,6 +10,7 @@ use super::hex::{self, HexForm};
 use crate::diag::{Diagnostic, Place};
 use crate::limits::DETECT_BYTES;
 use crate::udma::DESC_BYTES;
+use crate::udma::count_of;
 
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,12 +123,20 @@ fn known(name: &str, bytes: &[u8]) -> Result<Detected, Diagnostic> {
     }
     let over = bytes.len() % DESC_BYTES;
     if over != 0 {
-        let why =
-            format!("{} bytes: no row of 16-byte slots, and no other known form", bytes.len());
+        let why = format!(
+            "{}: no row of 16-byte slots, and no other known form",
+            count_of(bytes.len(), "byte")
+        );
         return Err(Diagnostic::new("D002", why).at(Place::offset((bytes.len() - over) as u64)));
     }
     let slots = bytes.len() / DESC_BYTES;
-    found(Kind::Raw, format!("it has no magic, is no text, and is {slots} slots of 16 bytes"))
+    found(
+        Kind::Raw,
+        format!(
+            "it has no magic, is no text, and is {slots} of 16 bytes",
+            slots = count_of(slots, "slot")
+        ),
+    )
 }
 
 /// The file name's extension in lower case.

@@ -10,6 +10,7 @@ use super::source::{self, Source};
 use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::program::{Blob, QueueId};
 use crate::limits::{MAX_DIR_RINGS, MAX_INDEX_BYTES};
+use crate::udma::count_of;
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
 use crate::udma::{DESC_BYTES, Dir, Generation, Profile};
 use serde_json::Value;
@@ -105,7 +106,7 @@ fn ring(dir: Dir, s: &Source) -> Result<RingView, Diagnostic> {
     let blob: &Blob = &s.blob;
     s.in_order();
     if !blob.len().is_multiple_of(DESC_BYTES) {
-        let why = format!("{} bytes are no row of 16-byte slots", blob.len());
+        let why = format!("{} are no row of 16-byte slots", count_of(blob.len(), "byte"));
         return Err(Diagnostic::new("D002", why).in_file(&s.name));
     }
     Ok(RingView::whole(dir, blob.clone()))

@@ -8,6 +8,7 @@
 
 use crate::diag::Diagnostic;
 use crate::limits::{MAX_DIAGNOSTICS, MAX_MAPPINGS};
+use crate::udma::count_of;
 use memmap2::{Advice, Mmap};
 use std::fs::{File, Metadata};
 use std::io;
@@ -117,11 +118,14 @@ impl Mapped {
         let lost = guard::lost(self.slot);
         let why = match (lost, now) {
             (_, Some(n)) if n.len < was => {
-                format!("`{name}` was cut from {was} to {} bytes while it was open", n.len)
+                format!(
+                    "`{name}` was cut from {was} to {} while it was open",
+                    count_of(n.len, "byte")
+                )
             }
             (Some(at), _) => format!("`{name}` could not be read from byte {at} on"),
             (None, Some(n)) if n.len > was => {
-                format!("`{name}` grew from {was} to {} bytes while it was open", n.len)
+                format!("`{name}` grew from {was} to {} while it was open", count_of(n.len, "byte"))
             }
             (None, Some(n)) if n.changed != self.opened.changed => {
                 format!("`{name}` was written to while it was open")

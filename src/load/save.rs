@@ -5,6 +5,7 @@ use crate::diag::{Diagnostic, Report};
 use crate::engine::command::SaveFormat;
 use crate::engine::program::Program;
 use crate::engine::session::{Effect, Session};
+use crate::udma::count_of;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -80,7 +81,7 @@ fn save_program(
     let edits = match program.edits.len() {
         0 => "no edits".to_owned(),
         1 => "1 edit".to_owned(),
-        n => format!("{n} edits"),
+        n => count_of(n, "edit"),
     };
     let lost = match format {
         SaveFormat::Image if !program.aside.directives.is_empty() => {
@@ -88,7 +89,7 @@ fn save_program(
         }
         _ => "",
     };
-    Ok(format!("saved `{file}`: {} bytes, {edits}{lost}", bytes.len()))
+    Ok(format!("saved `{file}`: {}, {edits}{lost}", count_of(bytes.len(), "byte")))
 }
 
 /// The text with what its file said about findings, as comments behind the first line.

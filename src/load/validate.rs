@@ -10,6 +10,7 @@ use crate::limits::{
     MAX_REGISTERS, MAX_TRANSFER_BYTES, MAX_UNKNOWN_SECTIONS, MAX_VARIABLES,
 };
 use crate::udma::cause::by_bit;
+use crate::udma::count_of;
 use crate::udma::profile::{ENGINE_SLOTS, QUEUES_PER_ENGINE};
 use std::collections::HashSet;
 
@@ -82,7 +83,10 @@ fn name(part: Part, what: &str, name: &str, out: &mut Found) {
             part,
             Diagnostic::new(
                 "D025",
-                format!("a {what}'s name has {} bytes; at most {MAX_NAME_BYTES}", name.len()),
+                format!(
+                    "a {what}'s name has {}; at most {MAX_NAME_BYTES}",
+                    count_of(name.len(), "byte")
+                ),
             ),
         ));
     }
@@ -141,7 +145,11 @@ fn ring_range(part: Part, id: QueueId, ring: RingDecl, out: &mut Found) {
             part,
             Diagnostic::new(
                 "D052",
-                format!("ring of {id}: {} slots from {:#x} do not fit", ring.size, ring.base),
+                format!(
+                    "ring of {id}: {} from {:#x} do not fit",
+                    count_of(ring.size, "slot"),
+                    ring.base
+                ),
             ),
         ));
     }
@@ -237,7 +245,10 @@ fn rest(p: &Program, out: &mut Found) {
         if end(c.addr, c.bytes.len() as u64).is_none() {
             out.push((
                 Part::Content(i),
-                Diagnostic::new("D052", format!("{} bytes from {:#x}", c.bytes.len(), c.addr)),
+                Diagnostic::new(
+                    "D052",
+                    format!("{} from {:#x}", count_of(c.bytes.len(), "byte"), c.addr),
+                ),
             ));
         }
     }
@@ -257,7 +268,10 @@ fn rest(p: &Program, out: &mut Found) {
         | HostOp::ZeroCopy { size, .. } = op.op
             && size > MAX_TRANSFER_BYTES
         {
-            let why = format!("a transfer of {size} bytes; at most {MAX_TRANSFER_BYTES}");
+            let why = format!(
+                "a transfer of {size_bytes}; at most {MAX_TRANSFER_BYTES}",
+                size_bytes = count_of(size, "byte")
+            );
             out.push((Part::Op(i), Diagnostic::new("D025", why)));
         }
         if let HostOp::CopyIn { ring: RingType::Other(n @ 0..=1), .. } = op.op {
@@ -291,10 +305,16 @@ fn edits(p: &Program, out: &mut Found) {
             Change::Store { addr, bytes: b } => {
                 bytes = bytes.saturating_add(b.len() as u64);
                 if end(*addr, b.len() as u64).is_none() {
-                    wrong("D052", format!("{} bytes from {addr:#x}", b.len()));
+                    wrong("D052", format!("{} from {addr:#x}", count_of(b.len(), "byte")));
                 }
                 if bytes > MAX_EDIT_BYTES {
-                    wrong("D025", format!("edits store {bytes} bytes; at most {MAX_EDIT_BYTES}"));
+                    wrong(
+                        "D025",
+                        format!(
+                            "edits store {bytes}; at most {MAX_EDIT_BYTES}",
+                            bytes = count_of(bytes, "byte")
+                        ),
+                    );
                 }
             }
             Change::Register { engine, offset, .. } => {

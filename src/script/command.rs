@@ -4,6 +4,7 @@
 use super::args::{Args, is_queue};
 use super::expr::{plain_names, variable};
 use super::lex::{Fault, did_you_mean, is_name, shown, skip, without_comment};
+use crate::diag::terms::term;
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, InjectAt,
@@ -14,6 +15,7 @@ use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES, MAX_PICTURE_SIDE};
 use crate::udma::cause::{CAUSES, by_name};
+use crate::udma::count_of;
 use crate::udma::{Dir, reg};
 
 pub(super) mod stops;
@@ -312,7 +314,10 @@ fn examine_format(text: &str) -> Result<ExamineFormat, String> {
         digits => digits.parse().unwrap_or(u64::MAX),
     };
     if !(1..=most).contains(&count) {
-        return Err(format!("the count must be from 1 to {most} at {width} bytes each"));
+        return Err(format!(
+            "the count must be from 1 to {most} at {width_bytes} each",
+            width_bytes = count_of(width, "byte")
+        ));
     }
     Ok(ExamineFormat { count, width, form })
 }
@@ -357,7 +362,15 @@ fn explain(a: &mut Args<'_>) -> Result<Command, Fault> {
     // A name may stand for what a module has; one that is nearly a register's or a fault's is
     // taken for a misspelling of it.
     let quoted = word.starts_with('"');
-    let loc = match a.loc() {
+    let rest = a.rest;
+    let found = a.loc();
+    // A word of the field where it is no place: `tx`, but not `tx[0]`.
+    if let (Err(_), Some(term)) = (&found, term(word)) {
+        a.rest = rest;
+        a.word();
+        return Ok(Command::Explain(Explain::Code(term.name.to_owned())));
+    }
+    let loc = match found {
         Ok(Loc::Name(_)) if !quoted && (code_like || !near.is_empty()) => Err(no_slot),
         other => other,
     };

@@ -7,6 +7,7 @@ use super::command::END_MARK;
 use super::expr::{here_names, plain_names, queue, queue_names, slot_names};
 use super::lex::{is_name, skip, without_comment};
 use crate::diag::codes::CODES;
+use crate::diag::terms::TERMS;
 use crate::engine::command::{Arg, COMMANDS, CommandSpec, Pass, find, inst_text, name_text};
 use crate::engine::expr::is_bare_place;
 use crate::engine::program::QueueId;
@@ -251,7 +252,8 @@ fn explained() -> impl Iterator<Item = &'static str> {
     let mut faults: Vec<&str> = CAUSES.iter().map(|c| c.name).collect();
     faults.sort_unstable();
     faults.dedup();
-    register_names().chain(CODES.iter().map(|c| c.code)).chain(faults)
+    let terms = TERMS.iter().map(|t| t.name);
+    register_names().chain(CODES.iter().map(|c| c.code)).chain(faults).chain(terms)
 }
 
 impl Completion {

@@ -10,6 +10,7 @@ use super::desc::{Desc, Dir, View};
 use super::field::{FIELDS, Field, Kind, Word};
 use super::payload;
 use super::template::Template;
+use crate::udma::count_of;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -350,7 +351,7 @@ pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     }
     let mut out = match (desc.length(), view) {
         (1, _) => "1 byte".to_owned(),
-        (n, _) => format!("{n} bytes"),
+        (n, _) => count_of(n, "byte"),
     };
     out.push_str(if dir == Dir::Tx { " from " } else { " to " });
     out.push_str(&address_words(desc.ptr, arch));

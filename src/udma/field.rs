@@ -6,6 +6,7 @@
 
 use super::arch::Generation;
 use super::desc::View;
+use crate::udma::count_of;
 
 /// A word of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,7 +170,7 @@ impl Field {
             Kind::Number => value.to_string(),
             Kind::Length if value == 0 => "65536 bytes (0 stands for 65536)".to_owned(),
             Kind::Length if value == 1 => "1 byte".to_owned(),
-            Kind::Length => format!("{value} bytes"),
+            Kind::Length => count_of(value, "byte"),
             Kind::Phase => format!("phase {value}"),
             Kind::Enum(names) => match names.iter().find(|(v, _)| u64::from(*v) == value) {
                 Some((_, name)) => (*name).to_owned(),

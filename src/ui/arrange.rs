@@ -2,6 +2,7 @@
 //! (`docs/screen.md`, "Arranging"). The places follow from it in [`super::layout`].
 
 use super::layout::Pane;
+use crate::udma::Dir;
 use ratatui::layout::Rect;
 
 /// A border that can be moved.
@@ -88,6 +89,8 @@ pub struct Arrangement {
     pub tab: Pane,
     /// Where there is room for one of them, a module's passes stand in the place of its text.
     pub passes: bool,
+    /// The only ring of the selected queue: it has nearly all the room for rings. Not kept.
+    pub lone: Option<Dir>,
     moved: [i16; Edge::ALL.len()],
 }
 
@@ -109,7 +112,7 @@ const TAB: &str = "tab";
 
 impl Arrangement {
     const fn of(moved: [i16; Edge::ALL.len()]) -> Arrangement {
-        Arrangement { zoom: false, tab: Pane::Timeline, passes: false, moved }
+        Arrangement { zoom: false, tab: Pane::Timeline, passes: false, lone: None, moved }
     }
 
     /// How far a border was moved.

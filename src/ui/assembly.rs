@@ -11,6 +11,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind};
 use crate::load::SourceText;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -383,7 +384,7 @@ impl Model {
         match uses.events.get(&op) {
             Some((a, b)) => out.push_str(&format!(", events {a} to {b}")),
             None if uses.complete => out.push_str(", never begun"),
-            None => out.push_str(&format!(", not begun within {} events", uses.upto)),
+            None => out.push_str(&format!(", not begun within {}", count_of(uses.upto, "event"))),
         }
         for dir in Dir::BOTH {
             let all: Vec<&Staged> = uses.slots_of(op).filter(|s| s.dir == dir).collect();

@@ -28,12 +28,16 @@ impl Model {
     /// What a share is about, in a few words.
     pub fn share_name(&self, share: &Share) -> String {
         match &share.of {
-            ShareOf::Slots(id, dir) => format!("{id} {dir} slots"),
+            ShareOf::Slots(id, dir) => {
+                format!("{id} {dir} slots")
+            }
             ShareOf::Posted(id, dir) => format!("{id} {dir} posted"),
             ShareOf::Polls(Some(id)) => format!("{id} poll reads"),
             ShareOf::Polls(None) => "poll reads".to_owned(),
             ShareOf::Batch(id) => format!("{id} batch"),
-            ShareOf::Queue(_, name) => format!("{name} blocks"),
+            ShareOf::Queue(_, name) => {
+                format!("{name} blocks")
+            }
             ShareOf::Block(_, name) => format!("block {name}"),
             ShareOf::Inst(_, text) => text.clone(),
         }

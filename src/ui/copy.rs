@@ -2,11 +2,13 @@
 //! of a script (`docs/screen.md`, "Copying"). Pure: the shell hands it to the terminal.
 
 use super::layout::Pane;
-use super::model::Model;
+use super::model::{Model, Popup};
+use super::seams;
 use super::stops::Listed;
 use crate::diag::render;
 use crate::engine::ring::json::event_json;
 use crate::engine::session::describe_event;
+use crate::udma::count_of;
 use crate::udma::rows;
 
 /// The form of a copy.
@@ -40,6 +42,12 @@ const MEMORY: usize = 256;
 impl Model {
     /// What is selected in the pane with the focus, in a form; nothing where it has none.
     pub fn copied(&mut self, form: CopyForm) -> Option<String> {
+        if let Some((popup, _)) = &self.popup {
+            return match popup {
+                Popup::Output(lines) => self.copied_answer(lines, form),
+                Popup::Help | Popup::Jumps(_) => None,
+            };
+        }
         match self.focus {
             Pane::Tx | Pane::Rx | Pane::Inspector => self.copied_slot(form),
             Pane::Events => self.copied_event(form, self.event_cursor),
@@ -50,6 +58,17 @@ impl Model {
             Pane::Marker => self.copied_marker(form),
             Pane::Checks => self.copied_finding(form),
             Pane::Source | Pane::Passes => self.copied_line(form),
+        }
+    }
+
+    /// The text that lies over the screen, and the command that it answers.
+    fn copied_answer(&self, lines: &[String], form: CopyForm) -> Option<String> {
+        match form {
+            CopyForm::Text => Some(lines.join("\n")),
+            CopyForm::Json => serde_json::to_string(lines).ok(),
+            // Not every text answers a command.
+            CopyForm::Script => seams::parse(&self.answers).ok().map(|_| self.answers.clone()),
+            CopyForm::Hex => None,
         }
     }
 
@@ -144,7 +163,7 @@ impl Model {
                 let addr = format!("0x{at:016x}");
                 serde_json::json!({ "addr": addr, "bytes": digits }).to_string()
             }
-            CopyForm::Text => format!("{} bytes at {at:#x}: {digits}", bytes.len()),
+            CopyForm::Text => format!("{} at {at:#x}: {digits}", count_of(bytes.len(), "byte")),
             _ => digits,
         })
     }

@@ -12,6 +12,7 @@ use crate::engine::ring::device::resolve;
 use crate::engine::ring::{Agent, Event, EventKind};
 use crate::limits::MAX_GRID_RUNS;
 use crate::load::bir::listing::QueuePart;
+use crate::udma::count_of;
 use crate::udma::field::find;
 use crate::udma::{Desc, Dir, View};
 
@@ -28,7 +29,7 @@ const MAX_PACKET: u64 = 256;
 fn pattern(w: &Walk) -> String {
     let dims: Vec<String> = w.dims.iter().map(|d| format!("{} x {:+} B", d.num, d.step)).collect();
     let dims = if dims.is_empty() { "1".to_owned() } else { dims.join(", ") };
-    format!("{} elements of {} B from {:#x}: {dims}", w.count(), w.elem, w.start)
+    format!("{} of {} B from {:#x}: {dims}", count_of(w.count(), "element"), w.elem, w.start)
 }
 
 /// How the bytes of a location are put into rows.
@@ -340,7 +341,7 @@ impl Model {
             let cut =
                 kept.iter().map(|t| t.runs.len()).sum::<usize>() < runs.iter().flatten().count();
             let name = if dir == Dir::Tx { "source" } else { "destination" };
-            let pattern = format!("{len} bytes from {at:#x}");
+            let pattern = format!("{len_bytes} from {at:#x}", len_bytes = count_of(len, "byte"));
             Some(Side { name: name.to_owned(), pattern, shape, touches: kept, cut, current })
         };
         let make = |n: &usize| Dir::BOTH.into_iter().filter_map(|d| side(d, *n)).collect();

@@ -37,6 +37,13 @@ pub struct Fold {
     pub alike: Alike,
 }
 
+impl Fold {
+    /// The slot behind the last.
+    pub fn end(&self) -> u64 {
+        self.first + self.count
+    }
+}
+
 /// A line of the ring panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingLine {
@@ -52,7 +59,7 @@ impl RingLine {
     fn end(self) -> u64 {
         match self {
             RingLine::Slot(s) => s + 1,
-            RingLine::Fold(f) => f.first + f.count,
+            RingLine::Fold(f) => f.end(),
             RingLine::Hidden(first, count) => first + count,
         }
     }
@@ -170,17 +177,10 @@ impl Model {
         let one = |dir| match self.slot(dir, slot) {
             Some((_, life)) => {
                 // What cannot be stepped is opened to be read, slot by slot.
-                let read = life == Life::Stale && !self.session.can_step();
-                let dull = !read
-                    && matches!(
-                        life,
-                        Life::NeverWritten
-                            | Life::Stale
-                            | Life::Guard
-                            | Life::Acked
-                            | Life::Retired
-                    )
-                    && self.stop_at(dir, slot).is_none()
+                let dull = matches!(
+                    life,
+                    Life::NeverWritten | Life::Stale | Life::Guard | Life::Acked | Life::Retired
+                ) && self.stop_at(dir, slot).is_none()
                     && self.slot_news(dir, slot).is_none()
                     && self.cursors(dir, slot).is_empty();
                 dull.then(|| (life, self.slot_changed(dir, slot)))

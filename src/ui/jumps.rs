@@ -9,6 +9,7 @@ use crate::engine::command::{Command, Info, Pass};
 use crate::engine::lower::Stage;
 use crate::engine::program::QueueId;
 use crate::limits::MAX_JUMPS;
+use crate::udma::count_of;
 
 /// Where the user is: in time, and what they look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +182,13 @@ impl Model {
 
     fn land(&mut self, to: Spot, before: Jumps) -> Vec<String> {
         let (behind, ahead) = self.jumps.len();
-        self.say(format!("{behind} places behind, {ahead} ahead"), None);
+        self.say(
+            format!(
+                "{behind_places} behind, {ahead} ahead",
+                behind_places = count_of(behind, "place")
+            ),
+            None,
+        );
         let way = self.way_to(&to);
         if way.is_empty() {
             self.look_at(&to);

@@ -346,7 +346,12 @@ const ENTER: &[Key] = &[key(KeyCode::Enter)];
 /// The table. The first row that holds counts.
 pub static KEYMAP: &[Binding] = &[
     of_lesson(&[ch('H')], "hint", "the next hint for the task", "hint"),
-    of_lesson(&[ch('T')], "proceed", "to the next task, once this one is solved", "next task"),
+    of_lesson(
+        &[ch('T')],
+        "proceed",
+        "to the next task, or lesson, once this one is solved",
+        "next task",
+    ),
     of_lesson(&[ch('L')], "lesson", "all that the lesson says", "lesson"),
     act(
         &[ch('A')],
@@ -627,6 +632,21 @@ pub static KEYMAP: &[Binding] = &[
     ),
     act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
     act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
+    act(&[ch('y')], When::Popup, Action::Copy(CopyForm::Text), "copy what it says", ""),
+    act(
+        &[ctrl('y')],
+        When::Popup,
+        Action::Copy(CopyForm::Json),
+        "copy it as JSON, a text for each line",
+        "",
+    ),
+    act(
+        &[ctrl('s')],
+        When::Popup,
+        Action::Copy(CopyForm::Script),
+        "copy the command that it answers",
+        "",
+    ),
     act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
     act(
         &[key(KeyCode::Esc), ch('q'), ch('p'), key(KeyCode::Enter), ctrl('c')],

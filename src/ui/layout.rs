@@ -14,6 +14,7 @@
 
 use super::arrange::{Arrangement, Border, Edge};
 use super::stacked::{STACKED, stacked};
+use crate::udma::Dir;
 use ratatui::layout::Rect;
 
 /// A pane that can have the focus, in the order in which Tab visits them.
@@ -377,7 +378,11 @@ fn with_assembly(
 
 /// The rings side by side. Tx has more to show than Rx.
 fn both_rings(rings: Rect, a: &Arrangement, out: &mut Areas) {
-    let natural = rings.width * 52 / 100;
+    let natural = match a.lone {
+        Some(Dir::Tx) => rings.width.saturating_sub(LEAST.0),
+        Some(Dir::Rx) => LEAST.0,
+        None => rings.width * 52 / 100,
+    };
     let most = rings.width.saturating_sub(LEAST.0);
     let tx_width = a.size(Edge::Rings, natural, LEAST.0, most);
     out.panes.push((Pane::Tx, Rect { width: tx_width, ..rings }));

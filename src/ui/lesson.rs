@@ -4,7 +4,7 @@
 use super::model::{Model, Popup};
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::Command;
-use crate::learn::{Play, bundled, lesson_of};
+use crate::learn::{Play, bundled, lesson_of, prepare};
 use crate::udma::field;
 
 impl Model {
@@ -12,6 +12,7 @@ impl Model {
     pub fn open_lesson(&mut self, play: Play) {
         let intro = (play.at() == 0).then(|| play.whole());
         self.lesson = Some(play);
+        self.lesson_next = None;
         if let Some(lines) = intro {
             self.answers = "lesson".to_owned();
             self.popup = Some((Popup::Output(lines), 0));
@@ -19,15 +20,58 @@ impl Model {
         self.prepare();
     }
 
+    /// Of each lesson that was taken, which tasks are solved.
+    pub fn lessons_taken(&self) -> Vec<(String, Vec<bool>)> {
+        let here = self.lesson.as_ref().map(|p| (p.lesson().name.clone(), p.solved()));
+        self.taken.iter().cloned().chain(here).collect()
+    }
+
+    /// The lesson to go on with once every task of this one is solved, by its place in the list:
+    /// the next one that has something left to do.
+    fn next_lesson(&self) -> Option<usize> {
+        let play = self.lesson.as_ref().filter(|p| p.is_done())?;
+        let here = bundled::place(play.lesson())?;
+        let open = |i: &usize| {
+            let Some(Ok(lesson)) = bundled::lesson(*i) else { return false };
+            let mut known = self.progress.clone();
+            self.taken.iter().for_each(|(name, solved)| known.add(name, solved));
+            !known.solved(&lesson.name, lesson.tasks.len()).iter().all(|s| *s)
+        };
+        (here + 1..bundled::count()).chain(0..here).find(open)
+    }
+
+    /// Puts the next lesson in the place of the one that is over.
+    fn go_to_lesson(&mut self, index: usize) -> Result<(), Diagnostic> {
+        let Some(Ok(lesson)) = bundled::lesson(index) else { return Ok(()) };
+        let known = self.progress.solved(&lesson.name, lesson.tasks.len());
+        let mut none =
+            |name: &str| Err(Diagnostic::new("S061", format!("`{name}` is not at hand here")));
+        let Ok(ready) = prepare(lesson, &mut none) else { return Ok(()) };
+        let play = Play::new(ready, &known);
+        let session = play.begin()?;
+        self.taken = self.lessons_taken();
+        self.title.file = format!("lesson {}", index + 1);
+        self.said = None;
+        self.begin_with(session);
+        self.open_lesson(play);
+        Ok(())
+    }
+
     /// Carries out a command of the lesson.
     ///
     /// # Errors
     /// As [`Play::command`].
     pub(super) fn lesson_command(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        if *command == Command::Proceed
+            && let Some(next) = self.lesson_next
+        {
+            return self.go_to_lesson(next);
+        }
         let Some(mut play) = self.lesson.take() else { return Ok(()) };
         let mut session = self.session.clone();
         let done = play.command(command, &mut session);
         self.lesson = Some(play);
+        self.lesson_next = self.next_lesson();
         let lines = done?;
         self.said = None;
         if let Command::Skip | Command::Again | Command::Proceed = command {
@@ -83,6 +127,7 @@ impl Model {
         if let Some(play) = &mut self.lesson
             && play.look(&self.session)
         {
+            self.lesson_next = self.next_lesson();
             self.say("the task is solved: T goes on", Some(Severity::Note));
         }
     }

@@ -249,7 +249,9 @@ impl Model {
             Subject::Byte(_) => true,
             Subject::Line | Subject::Event(_) => self.has_module(),
         };
-        if asks {
+        // Of an empty slot it is told what will fill it.
+        let empty = self.desc().is_some_and(|d| d.0.is_zero()) && self.session.can_step();
+        if asks || empty {
             self.prepare_ties();
         }
         let shown = match self.subject {

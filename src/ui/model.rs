@@ -31,7 +31,7 @@ use crate::engine::order::Readings;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Event, EventKind, Life, Machine, life};
 use crate::engine::session::{Effect, Lanes, Outcome, Progress, Session, Share, SlotStop};
-use crate::learn::{Play, is_lesson_command};
+use crate::learn::{self, Play, is_lesson_command};
 use crate::limits::{MAX_FOLLOWING_COMMANDS, MAX_HISTORY, MAX_SCREEN_RACE_EVENTS};
 use crate::load::SourceText;
 use crate::udma::profile::MARKER;
@@ -157,6 +157,8 @@ pub struct Derived {
     pub ties: Arc<Ties>,
     /// What flipping the selected bit does, while the descriptor has the focus.
     pub flipping: Option<Flipping>,
+    /// Of which event and bit the descriptor told last.
+    pub inspected: Option<(u64, Selection)>,
     /// What the checks say of the rings as they lie now.
     pub judged: Vec<Diagnostic>,
     /// The program and the event for which that was worked out.
@@ -221,6 +223,8 @@ pub struct Model {
     pub line: Option<CommandLine>,
     /// What was searched for last.
     pub search: Option<Search>,
+    /// Rows of the descriptor that are scrolled away, where it has not room for all.
+    pub inspector_top: usize,
     /// Selected line of the stops.
     pub stop_cursor: usize,
     /// Selected line of the budget.
@@ -231,6 +235,12 @@ pub struct Model {
     pub palette: Option<Palette>,
     /// The lesson that is taken.
     pub lesson: Option<Play>,
+    /// Lessons that were gone on from, with which of their tasks are solved.
+    pub taken: Vec<(String, Vec<bool>)>,
+    /// The lesson to go on with, by its place in the list, where every task of this one is solved.
+    pub lesson_next: Option<usize>,
+    /// How far the learner had come in all lessons.
+    pub progress: learn::progress::Progress,
     /// Lines entered before, oldest first.
     pub history: Vec<String>,
     /// The access grid, while it is open.
@@ -262,7 +272,13 @@ pub struct Model {
 }
 
 /// The descriptor in a slot of a state, and what the slot is at.
-pub fn slot_in(m: &Machine, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, Life)> {
+pub fn slot_in(
+    p: &Program,
+    m: &Machine,
+    id: QueueId,
+    dir: Dir,
+    index: u64,
+) -> Option<(Desc, Life)> {
     let q = m.queue(id)?;
     let ring = q.ring(dir);
     if index >= ring.size {
@@ -271,7 +287,7 @@ pub fn slot_in(m: &Machine, id: QueueId, dir: Dir, index: u64) -> Option<(Desc, 
     let mut bytes = [0; DESC_BYTES];
     m.memory.read(ring.slot_addr(index), &mut bytes);
     let desc = Desc::from_bytes(&bytes);
-    Some((desc, life::of(q, dir, index, !desc.is_zero())))
+    Some((desc, life::of_program(p, q, dir, index, !desc.is_zero())))
 }
 
 impl Model {
@@ -296,6 +312,7 @@ impl Model {
             links: Links::default(),
             ties: Arc::default(),
             flipping: None,
+            inspected: None,
             judged: Vec::new(),
             judged_at: None,
             races: Vec::new(),
@@ -330,10 +347,14 @@ impl Model {
             line: None,
             palette: None,
             search: None,
+            inspector_top: 0,
             stop_cursor: 0,
             budget_cursor: 0,
             scrub: Scrub::default(),
             lesson: None,
+            taken: Vec::new(),
+            lesson_next: None,
+            progress: learn::progress::Progress::default(),
             history: Vec::new(),
             grid: None,
             answers: String::new(),
@@ -404,12 +425,14 @@ impl Model {
 
     /// A slot of the selected queue, now.
     pub fn slot(&self, dir: Dir, index: u64) -> Option<(Desc, Life)> {
-        slot_in(self.session.machine(), self.queue()?, dir, index)
+        slot_in(self.session.program(), self.session.machine(), self.queue()?, dir, index)
     }
 
     /// Whether a slot is not as it was at the last stop.
     pub fn slot_changed(&self, dir: Dir, index: u64) -> bool {
-        let before = self.queue().and_then(|id| slot_in(self.session.before(), id, dir, index));
+        let before = self
+            .queue()
+            .and_then(|id| slot_in(self.session.program(), self.session.before(), id, dir, index));
         self.slot(dir, index) != before || self.slot_news(dir, index).is_some()
     }
 
@@ -687,6 +710,11 @@ impl Model {
             Pane::Source => self.arrangement.passes = false,
             _ => {}
         }
+        self.arrangement.lone = match Dir::BOTH.map(|d| self.ring_size(d) > 0) {
+            [true, false] => Some(Dir::Tx),
+            [false, true] => Some(Dir::Rx),
+            _ => None,
+        };
         self.derived.areas =
             layout::areas_with(self.size, self.focus, self.texts(), &self.arrangement, rows);
         self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
@@ -705,6 +733,18 @@ impl Model {
         self.prepare_memory();
         self.prepare_links();
         self.prepare_flip();
+        self.prepare_inspector();
+    }
+
+    /// What is told of another bit, or of another descriptor, begins at its top.
+    fn prepare_inspector(&mut self) {
+        let here = (self.session.position(), self.selection);
+        if self.derived.inspected != Some(here) {
+            (self.derived.inspected, self.inspector_top) = (Some(here), 0);
+        }
+        let area = self.derived.areas.pane(Pane::Inspector).map(Areas::inner).unwrap_or_default();
+        let last = view::last_top(self, area.width.into(), area.height.into());
+        self.inspector_top = self.inspector_top.min(last);
     }
 
     fn prepare_checks(&mut self) {
@@ -724,9 +764,15 @@ impl Model {
         }
     }
 
-    /// How many events are shown: in their pane, or below the timeline where that is alone.
+    /// How many events are shown: in their pane, or below the timeline or the rings where one of
+    /// them is alone.
     fn event_rows(&self) -> usize {
         let areas = &self.derived.areas;
+        if let Some(area) = [Pane::Tx, Pane::Rx].into_iter().find_map(|p| areas.pane(p))
+            && areas.pane(Pane::Events).is_none()
+        {
+            return view::events_below_rings(self, Areas::inner(area).height.into());
+        }
         match areas.pane(Pane::Timeline).map(layout::Areas::inner) {
             Some(r) if areas.pane(Pane::Events).is_none() => {
                 view::timeline::room_for_events(self, r.width.into(), r.height.into())

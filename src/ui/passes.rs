@@ -182,11 +182,12 @@ pub struct Split {
     pub detail: usize,
 }
 
-/// How a pane of so many rows is used.
-pub fn split(height: usize) -> Split {
+/// How a pane of so many rows is used; `told`: the line at the cursor stands in full elsewhere.
+pub fn split(height: usize, told: bool) -> Split {
     let (table, detail) = match height {
         // A head, a row for each stage and for the rings, a line below.
-        TALL.. => (Stage::ALL.len() + 2, 7),
+        TALL.. => (Stage::ALL.len() + 2, if told { 0 } else { 7 }),
+        WITH_DETAIL.. if told => (1, 0),
         WITH_DETAIL.. => (1, 5),
         _ => (height.min(1), 0),
     };
@@ -203,8 +204,19 @@ impl Model {
         self.prove_small(&run);
         let Some(view) = self.pass_view(&run) else { return };
         self.choose_rows(&view, usize::from(inner.width) >= BESIDE);
-        self.keep_pass_cursor(&view, split(usize::from(inner.height)).texts.max(1));
-        self.tone_passes(&view, split(usize::from(inner.height)).texts.max(1));
+        let rows = split(usize::from(inner.height), self.source_tells(&view)).texts.max(1);
+        self.keep_pass_cursor(&view, rows);
+        self.tone_passes(&view, rows);
+    }
+
+    /// Whether the pane of the text is there too: it has the line with the cursor in full.
+    pub fn source_stands(&self) -> bool {
+        self.derived.areas.pane(Pane::Source).is_some()
+    }
+
+    /// Whether that pane says all that there is to say of a line: nothing was before it.
+    pub fn source_tells(&self, view: &View) -> bool {
+        self.source_stands() && view.before.stage == view.after.stage
     }
 
     /// Both texts of the stage that is shown.

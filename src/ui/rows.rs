@@ -90,6 +90,13 @@ impl Row {
         self
     }
 
+    /// The row with the pieces of another behind it.
+    #[must_use]
+    pub fn joined(mut self, other: Row) -> Row {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Columns that it takes.
     pub fn width(&self) -> usize {
         self.0.iter().map(|p| width(&p.text)).sum()

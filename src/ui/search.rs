@@ -7,6 +7,7 @@ use crate::engine::command::Command;
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use std::ops::ControlFlow;
 
 /// A question about slots and its answer.
@@ -136,11 +137,11 @@ impl Model {
         let at = s.matches.binary_search(&(self.selection.slot, self.selection.dir));
         let what = crate::script::print(&s.command());
         let text = match (n, at) {
-            (0, _) => format!("{what}: none of {} slots", s.asked),
+            (0, _) => format!("{what}: none of {}", count_of(s.asked, "slot")),
             (_, Ok(i)) => {
                 format!("{what}: {} of {least}{n}; m next, M previous, x only these", i + 1)
             }
-            (_, Err(_)) => format!("{what}: {least}{n} of {} slots", s.asked),
+            (_, Err(_)) => format!("{what}: {least}{n} of {}", count_of(s.asked, "slot")),
         };
         self.say(text, (n == 0).then_some(Severity::Note));
     }

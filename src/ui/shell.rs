@@ -21,7 +21,7 @@ use super::view;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::{Command, Order};
 use crate::engine::session::{self, Progress, Session};
-use crate::learn::Play;
+use crate::learn::{Play, progress};
 use crate::limits::MAX_FILES_LISTED;
 use crate::load::mapped;
 use crossterm::event::{
@@ -50,8 +50,8 @@ pub struct Kept {
     pub history: Vec<String>,
     /// How the panes are arranged.
     pub arrangement: Arrangement,
-    /// Which tasks of the lesson are solved, where there is one.
-    pub solved: Option<Vec<bool>>,
+    /// Of the lessons that were taken, which tasks are solved.
+    pub solved: Vec<(String, Vec<bool>)>,
 }
 
 /// How the screen is to be.
@@ -67,13 +67,22 @@ pub struct Options {
     pub live: Option<Live>,
     /// The lesson that is taken; the session is where its task begins.
     pub lesson: Option<Play>,
+    /// How far its learner has come in all lessons.
+    pub progress: progress::Progress,
 }
 
 impl Options {
     /// What the environment and the user ask for; the user wins.
     pub fn new(config: Config) -> Options {
         let theme = config.theme(Theme::from_env(|name| std::env::var(name).ok()));
-        Options { kept: Kept::default(), theme, config, live: None, lesson: None }
+        Options {
+            kept: Kept::default(),
+            theme,
+            config,
+            live: None,
+            lesson: None,
+            progress: progress::Progress::default(),
+        }
     }
 }
 
@@ -140,6 +149,7 @@ pub fn run(
     model.configure(&options.config);
     model.history = options.kept.history;
     model.arrangement = options.kept.arrangement;
+    model.progress = options.progress;
     if let Some(play) = options.lesson {
         model.open_lesson(play);
     }
@@ -163,7 +173,7 @@ pub fn run(
     drop(guard);
     // With it ends what it runs.
     drop(shell);
-    let solved = model.lesson.as_ref().map(Play::solved);
+    let solved = model.lessons_taken();
     keep(&Kept { history: model.history, arrangement: model.arrangement, solved });
     result?;
     if let Some(signal) = signal {

@@ -302,15 +302,19 @@ impl Model {
         self.source.seek = true;
     }
 
+    /// The instruction of the line with the cursor where lowering added it.
+    pub fn added_here(&self) -> Option<Item> {
+        let item = self.listing()?.item_at(self.source.cursor)?;
+        let inst = self.session.program().module.as_ref()?.exec.inst(item)?;
+        (inst.pos == Pos::ADDED).then_some(item)
+    }
+
     /// Selects the instruction of the line with the cursor, and the slots that hold its
     /// descriptors.
     pub(super) fn source_to_slot(&mut self) {
         let cursor = self.source.cursor;
         let Some(pos) = self.listing().and_then(|l| l.inst_at(cursor)) else {
-            let item = self.listing().and_then(|l| l.item_at(cursor));
-            let run = self.session.program().module.as_ref();
-            let added = item.and_then(|i| run?.exec.inst(i)).is_some_and(|i| i.pos == Pos::ADDED);
-            let why = match added {
+            let why = match self.added_here().is_some() {
                 true => {
                     "lowering added this instruction: it has none in the file, and no descriptors"
                 }

@@ -2,19 +2,29 @@
 //! (`docs/stops.md`, "On the screen").
 
 use super::layout::Pane;
-use super::model::Model;
+use super::model::{LOOK_AHEAD, Model};
 use super::view::memory_target;
+use crate::bir::exec::Item;
 use crate::engine::command::{Attached, Command, Loc, Switch, Watched};
 use crate::engine::expr::Expr;
+use crate::engine::ring::{Event, EventKind};
 use crate::engine::session::{Display, Stop, StopKind, StopPlace};
 use crate::script;
 
 impl Model {
     /// Sets or deletes a breakpoint: in a module's text at the instruction of the line, else at
     /// the selected slot. Nothing where no instruction stands.
-    pub(super) fn break_toggle(&self) -> Option<String> {
+    pub(super) fn break_toggle(&mut self) -> Option<String> {
         if matches!(self.focus, Pane::Source | Pane::Passes) {
-            return if self.has_assembly() { self.break_op() } else { self.break_inst() };
+            return match (self.has_assembly(), self.added_here()) {
+                (true, _) => self.break_at(self.op_event()?),
+                // What lowering added has no name in the file; it is known by when it begins.
+                (false, Some(item)) => {
+                    let n = self.begins(item)?;
+                    self.break_at(n)
+                }
+                (false, None) => self.break_inst(),
+            };
         }
         let (dir, slot) = (self.selection.dir, self.selection.slot);
         Some(match self.session.break_on_slot(self.queue()?, dir, slot) {
@@ -23,14 +33,32 @@ impl Model {
         })
     }
 
-    /// At the event at which the operation of the line begins.
-    fn break_op(&self) -> Option<String> {
-        let place = Loc::Event(self.op_event()?);
+    /// The first event at which a sequencer begins an instruction, of those that are looked at.
+    fn begins(&mut self, item: Item) -> Option<u64> {
+        let events = self.session.events(1, LOOK_AHEAD);
+        let begins = |e: &&Event| matches!(e.kind, EventKind::Inst { item: i, .. } if i == item);
+        events.iter().find(begins).map(|e| e.n)
+    }
+
+    /// At the event at which something begins.
+    fn break_at(&self, event: u64) -> Option<String> {
+        let place = Loc::Event(event);
         let here = StopKind::Break(place.clone());
         Some(match self.session.stops().iter().find(|s| s.kind == here) {
             Some(stop) => format!("delete {}", stop.number),
             None => format!("break {place}"),
         })
+    }
+
+    /// Why no breakpoint can be set where the cursor of the text is.
+    pub(super) fn no_break_here(&self) -> &'static str {
+        if self.has_assembly() {
+            return "no operation that the run is known to come to stands on this line";
+        }
+        match self.added_here() {
+            Some(_) => "lowering added this instruction, and the run is not known to come to it",
+            None => "no instruction stands on this line; on one `b` stops where it begins",
+        }
     }
 
     fn break_inst(&self) -> Option<String> {

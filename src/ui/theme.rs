@@ -169,7 +169,7 @@ impl Theme {
     pub fn life(self, life: Life) -> Style {
         match (life, life.phase()) {
             (Life::Faulted, _) => self.error(),
-            (Life::Guard | Life::Stale | Life::NeverWritten, _) => self.dim(),
+            (Life::Guard | Life::Stale | Life::NeverWritten | Life::NotRun, _) => self.dim(),
             (Life::Fetched | Life::Visible, Some(p)) => self.phase(p).add_modifier(Modifier::BOLD),
             (_, Some(p)) => self.phase(p),
             (_, None) => self.text(),

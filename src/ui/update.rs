@@ -317,6 +317,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let text = model.columns_of_time(n);
             return text.map_or_else(Vec::new, |text| command(model, &text));
         }
+        Action::Page(n) if model.focus == Pane::Inspector && mode(model).is_panes() => {
+            scroll_inspector(model, n * page(model));
+        }
         Action::Page(n) => rows(model, n * page(model)),
         Action::HalfPage(n) => rows(model, n * (page(model) / 2).max(1)),
         Action::Edge(n) if model.focus == Pane::Memory && mode(model).is_panes() => {
@@ -338,11 +341,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             return match model.break_toggle() {
                 Some(text) => command(model, &text),
                 None => {
-                    let what = match model.has_assembly() {
-                        true => "no operation that the run is known to come to stands on this line",
-                        false => "no instruction stands on this line",
-                    };
-                    model.say(what, None);
+                    model.say(model.no_break_here(), None);
                     Vec::new()
                 }
             };
@@ -592,6 +591,14 @@ fn rows(model: &mut Model, n: i64) {
         Pane::Passes => model.pass_rows(n),
         Pane::Marker => {}
     }
+}
+
+/// Scrolls what is told of the descriptor, where it has not room for all.
+fn scroll_inspector(model: &mut Model, n: i64) {
+    let area = model.derived.areas.pane(Pane::Inspector).map(Areas::inner).unwrap_or_default();
+    let last = view::last_top(model, area.width.into(), area.height.into());
+    let top = (model.inspector_top as u64).saturating_add_signed(n);
+    model.inspector_top = (top as usize).min(last);
 }
 
 fn columns(model: &mut Model, n: i64) {

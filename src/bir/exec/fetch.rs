@@ -10,6 +10,7 @@ use super::stream::{Next, Spot, Stream};
 use crate::bir::memory::Read;
 use crate::bir::module::{Axis, Body, DynamicLoop, Finding, Inst, Part};
 use crate::bir::{Engine, Expr, Opcode};
+use crate::udma::count_of;
 
 impl Control {
     /// What an engine would do now, without doing it. Whether it may, [`Control::ready`] says.
@@ -51,7 +52,10 @@ impl Control {
             work = trips.saturating_mul(work.saturating_sub(1));
         }
         (work > max_steps).then(|| {
-            let text = format!("its rounds take at least {work} steps; there may be {max_steps}");
+            let text = format!(
+                "its rounds take at least {work_steps}; there may be {max_steps}",
+                work_steps = count_of(work, "step")
+            );
             whole("B070", &entry.inst, text)
         })
     }

@@ -7,6 +7,7 @@ use crate::bir::module::{Finding, Operand, Pair, Part, Reference};
 use crate::bir::walk::Dim;
 use crate::bir::{Dtype, Op, PlaceError, Side, Transfer, Walk};
 use crate::limits::MAX_BIR_INDICES;
+use crate::udma::count_of;
 
 /// The transfers of an instruction one side of which has an index list.
 pub(super) fn rows(
@@ -140,11 +141,18 @@ fn list_of(
     let (walk, dtype) = list_walk(ctx, part, list)?;
     let n = walk.count();
     if n != want {
-        let text = format!("{n} indices for {want} steps of the outermost dimension");
+        let text = format!(
+            "{n_indices} for {want_steps} of the outermost dimension",
+            n_indices = count_of(n, "index"),
+            want_steps = count_of(want, "step")
+        );
         return Err(at("B079", ctx.inst, part, text));
     }
     if n > MAX_BIR_INDICES {
-        let text = format!("{n} indices; there may be {MAX_BIR_INDICES}");
+        let text = format!(
+            "{n_indices}; there may be {MAX_BIR_INDICES}",
+            n_indices = count_of(n, "index")
+        );
         return Err(at("B089", ctx.inst, part, text));
     }
     let (bytes, hole) = gather(ctx.mem, &walk);

@@ -11,6 +11,7 @@ use crate::bir::{
 };
 use crate::limits::MAX_BIR_TRANSFER_BYTES;
 use crate::limits::MAX_CCE_SOURCES;
+use crate::udma::count_of;
 
 /// What is known only while the program runs.
 pub trait Env {
@@ -321,7 +322,10 @@ impl<'a> Ctx<'a> {
 
     pub(super) fn check_size(&self, part: Part, bytes: u64) -> Result<(), Finding> {
         if bytes > MAX_BIR_TRANSFER_BYTES {
-            let text = format!("{bytes} bytes; there may be {MAX_BIR_TRANSFER_BYTES}");
+            let text = format!(
+                "{bytes}; there may be {MAX_BIR_TRANSFER_BYTES}",
+                bytes = count_of(bytes, "byte")
+            );
             return Err(at("B089", self.inst, part, text));
         }
         Ok(())
@@ -353,7 +357,10 @@ impl<'a> Ctx<'a> {
                 for (name, side) in [("source", &from[0]), ("destination", to)] {
                     let n = side.walk.dims.len();
                     if n != 4 {
-                        let text = format!("a transpose is 4-D; its {name} has {n} dimensions");
+                        let text = format!(
+                            "a transpose is 4-D; its {name} has {n_dimensions}",
+                            n_dimensions = count_of(n, "dimension")
+                        );
                         return Err(whole("B082", inst, text));
                     }
                 }
@@ -368,12 +375,19 @@ impl<'a> Ctx<'a> {
                 counts(&from)?;
                 let n = from.len();
                 if n > MAX_CCE_SOURCES {
-                    let text = format!("{n} sources; there may be {MAX_CCE_SOURCES}");
+                    let text = format!(
+                        "{n_sources}; there may be {MAX_CCE_SOURCES}",
+                        n_sources = count_of(n, "source")
+                    );
                     return Err(whole("B081", inst, text));
                 }
                 let constants = constants.clone().unwrap_or_else(|| vec![1.0; n]);
                 if constants.len() != n {
-                    let text = format!("{} constants for {n} sources", constants.len());
+                    let text = format!(
+                        "{} for {n_sources}",
+                        count_of(constants.len(), "constant"),
+                        n_sources = count_of(n, "source")
+                    );
                     return Err(whole("B081", inst, text));
                 }
                 if !is_cce_op(*op) {
@@ -418,7 +432,10 @@ impl<'a> Ctx<'a> {
         };
         let ((rows, len), (copies, room)) = (shape(from), shape(to));
         if len != room {
-            let text = format!("its source rows have {len} elements, its destination's {room}");
+            let text = format!(
+                "its source rows have {len_elements}, its destination's {room}",
+                len_elements = count_of(len, "element")
+            );
             return Err(whole("B083", self.inst, text));
         }
         if copies.checked_rem(rows).unwrap_or(copies) != 0 {
@@ -430,7 +447,10 @@ impl<'a> Ctx<'a> {
 }
 
 pub(super) fn counts_differ(inst: &Inst, from: u64, to: u64) -> Finding {
-    let text = format!("its source has {from} elements, its destination {to}");
+    let text = format!(
+        "its source has {from_elements}, its destination {to}",
+        from_elements = count_of(from, "element")
+    );
     whole("B077", inst, text)
 }
 

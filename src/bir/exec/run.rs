@@ -12,6 +12,7 @@ use crate::diag::Severity;
 use crate::limits::{
     BIR_RUN_PRICE, BIR_TRANSFER_PRICE, MAX_BIR_MOVED_BYTES, MAX_BIR_STEPS, MAX_RUN_SAME_CODE,
 };
+use crate::udma::count_of;
 use std::collections::{HashMap, HashSet};
 
 /// Bounds of an execution.
@@ -88,7 +89,10 @@ pub fn run_from(
         };
         if out.steps >= options.max_steps {
             let place = control.place(p, engine);
-            let text = format!("more than {} steps; {engine} is at {place}", options.max_steps);
+            let text = format!(
+                "more than {}; {engine} is at {place}",
+                count_of(options.max_steps, "step")
+            );
             out.findings.push(Finding::new("B070", at(p, control, engine), text));
             return out;
         }
@@ -101,7 +105,7 @@ pub fn run_from(
             out.count(&action);
             spent = spent.saturating_add(price(&action));
             if spent > options.max_bytes {
-                let text = format!("more than {} bytes are moved", options.max_bytes);
+                let text = format!("more than {} are moved", count_of(options.max_bytes, "byte"));
                 return Err(Finding::new("B089", at(p, control, engine), text));
             }
             let note = &mut |f: Finding| seen.add(f, &mut out.findings);

@@ -15,6 +15,7 @@ use crate::bir::{
 };
 use crate::diag::Severity;
 use crate::limits::MAX_LOOP_PROBES;
+use crate::udma::count_of;
 
 /// Axes of an iteration that a message names.
 const NAMED_AXES: usize = 8;
@@ -400,22 +401,29 @@ impl Probe<'_> {
         let mut out = Vec::new();
         if let (Ok(loc), Some(n)) = (self.layout.of(p), p.count()) {
             let has = if loc.space.has_partitions() {
-                format!("{} partitions of {} bytes", loc.partitions, loc.pitch)
+                format!(
+                    "{} of {}",
+                    count_of(loc.partitions, "partition"),
+                    count_of(loc.pitch, "byte")
+                )
             } else {
-                format!("{} bytes", loc.pitch)
+                count_of(loc.pitch, "byte")
             };
             let bytes = u128::from(n) * u128::from(self.dtype.bytes());
             out.push(format!(
-                "the pattern is {} of {}, {bytes} bytes; `{}` is {has} of {}",
+                "the pattern is {} of {}, {bytes}; `{}` is {has} of {}",
                 shape_text(p),
                 self.dtype,
                 loc.name,
-                loc.space
+                loc.space,
+                bytes = count_of(bytes, "byte")
             ));
         }
         let which = match error {
             PlaceError::Beyond { offset, .. } => format!("at byte {offset}"),
-            PlaceError::Before { by, .. } => format!("{by} bytes before the begin"),
+            PlaceError::Before { by, .. } => {
+                format!("{by_bytes} before the begin", by_bytes = count_of(by, "byte"))
+            }
             PlaceError::Partition { partition, .. } => format!("in partition {partition}"),
             _ => String::new(),
         };

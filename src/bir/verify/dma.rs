@@ -7,6 +7,7 @@ use crate::bir::{
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_CCE_SOURCES, MAX_DESCRIPTOR_PAIRS};
+use crate::udma::count_of;
 
 /// What is done with the data.
 enum Family<'a> {
@@ -71,8 +72,8 @@ pub(super) fn check(cx: &mut Cx<'_>, inst: &Inst) {
             OperandKind::Pattern(p) => {
                 if inst.opcode.is_descriptor() && p.pairs.len() > MAX_DESCRIPTOR_PAIRS {
                     let text = format!(
-                        "a descriptor of {} pairs; it has at most {MAX_DESCRIPTOR_PAIRS}",
-                        p.pairs.len()
+                        "a descriptor of {}; it has at most {MAX_DESCRIPTOR_PAIRS}",
+                        count_of(p.pairs.len(), "pair")
                     );
                     cx.push(Finding::new("L055", at, text));
                 }
@@ -126,7 +127,11 @@ fn operand_counts(cx: &mut Cx<'_>, inst: &Inst, family: &Family<'_>, sources: us
     let many = matches!(family, Family::Cce(..));
     if sources == 0 || (sources > 1 && !many) {
         let needs = if many { "at least one" } else { "one" };
-        let text = format!("a {} has {sources} sources; {needs} is needed", inst.opcode);
+        let text = format!(
+            "a {} has {sources}; {needs} is needed",
+            inst.opcode,
+            sources = count_of(sources, "source")
+        );
         cx.push(Finding::new("B048", at, text));
         fine = false;
     }
@@ -136,7 +141,7 @@ fn operand_counts(cx: &mut Cx<'_>, inst: &Inst, family: &Family<'_>, sources: us
 /// `24 elements (4x6)`.
 fn size_text(p: &Pattern) -> String {
     match p.count() {
-        Some(n) => format!("{n} elements ({})", shape_text(p)),
+        Some(n) => format!("{n_elements} ({})", shape_text(p), n_elements = count_of(n, "element")),
         None => format!("more than 2^64 elements ({})", shape_text(p)),
     }
 }
@@ -148,7 +153,7 @@ fn counts(cx: &mut Cx<'_>, inst: &Inst, k: u32, source: &Operand, dest: &Operand
     }
     let bytes = |o: &Operand, p: &Pattern| {
         let n = p.count().and_then(|n| n.checked_mul(o.dtype?.bytes()));
-        n.map_or("unknown".to_owned(), |n| format!("{n} bytes"))
+        n.map_or("unknown".to_owned(), |n| count_of(n, "byte"))
     };
     let text = format!("element counts differ: {} read, {} written", size_text(s), size_text(d));
     let mut f = Finding::new("B049", At::Inst(inst.pos, Part::In(k)), text);
@@ -175,7 +180,10 @@ fn transpose(cx: &mut Cx<'_>, inst: &Inst, op: TransposeOp, source: &Operand, de
         wrong.push("a transpose without a permutation".to_owned());
     } else if (n, m) != (4, 4) {
         let text = "Source and destination access pattern must be 4-D";
-        wrong.push(format!("{text}; a transpose has {n} and {m} pairs"));
+        wrong.push(format!(
+            "{text}; a transpose has {n} and {m_pairs}",
+            m_pairs = count_of(m, "pair")
+        ));
     } else {
         let want: Vec<String> = op.order().iter().map(|&k| s.pairs[k].num.to_string()).collect();
         let want = want.join("x");
@@ -237,8 +245,8 @@ fn replicate(cx: &mut Cx<'_>, inst: &Inst, source: &Operand, dest: &Operand) {
     };
     if columns.num != to_columns.num {
         let text = format!(
-            "replicate from rows of {} elements to rows of {}: {} read, {} written",
-            columns.num,
+            "replicate from rows of {} to rows of {}: {} read, {} written",
+            count_of(columns.num, "element"),
             to_columns.num,
             size_text(s),
             size_text(d)
@@ -249,8 +257,11 @@ fn replicate(cx: &mut Cx<'_>, inst: &Inst, source: &Operand, dest: &Operand) {
         let text = format!("replicate of {} to {}", size_text(s), size_text(d));
         cx.push(Finding::new("B051", at, text));
     } else if to_rows.num.checked_rem(rows.num).unwrap_or(to_rows.num) != 0 {
-        let text =
-            format!("replicate count does not divide: {} partitions to {}", rows.num, to_rows.num);
+        let text = format!(
+            "replicate count does not divide: {} to {}",
+            count_of(rows.num, "partition"),
+            to_rows.num
+        );
         cx.push(Finding::new("B051", at, text));
     } else if to_rows.num > rows.num && cx.arch.number() < Arch::Gen3.number() {
         let text = format!("replicate to several destinations on {}; it needs gen3", cx.arch);
@@ -279,7 +290,8 @@ fn cce(
     if let Some(c) = constants
         && c.len() != n
     {
-        let text = format!("{} CCE constants for {n} sources", c.len());
+        let text =
+            format!("{} CCE constants for {n_sources}", c.len(), n_sources = count_of(n, "source"));
         let at = At::Inst(inst.pos, Part::Key("constants"));
         cx.push(Finding::new("B053", at, text));
     }
@@ -295,7 +307,11 @@ fn cce(
     if inst.opcode.is_descriptor()
         && let Some(count) = count.filter(|c| *c > most)
     {
-        let text = format!("a CCE descriptor of {count} elements; on {} at most {most}", cx.arch);
+        let text = format!(
+            "a CCE descriptor of {count_elements}; on {} at most {most}",
+            cx.arch,
+            count_elements = count_of(count, "element")
+        );
         cx.push(Finding::new("L056", whole, text));
     }
 }

@@ -6,6 +6,7 @@ use crate::bir::{
     OperandKind, Part, Pattern, Reference,
 };
 use crate::limits::MAX_INDEX_LIST;
+use crate::udma::count_of;
 use std::collections::HashSet;
 
 /// Registers that some instruction writes.
@@ -118,14 +119,18 @@ fn index(cx: &mut Cx<'_>, inst: &Inst, part: Part, p: &Pattern, arg: u32) {
     let at = At::Inst(inst.pos, Part::In(arg));
     if count != rows {
         let text = format!(
-            "{count} indices for {rows} rows: one is needed for each outermost step of {}",
-            shape_text(p)
+            "{count_indices} for {rows}: one is needed for each outermost step of {}",
+            shape_text(p),
+            count_indices = count_of(count, "index"),
+            rows = count_of(rows, "row")
         );
         cx.push(Finding::new("B058", at.clone(), text));
     }
     if count > MAX_INDEX_LIST {
-        let text =
-            format!("an index list of {count} entries; at most {MAX_INDEX_LIST} are allowed");
+        let text = format!(
+            "an index list of {count_entries}; at most {MAX_INDEX_LIST} are allowed",
+            count_entries = count_of(count, "entry")
+        );
         cx.push(Finding::new("L054", at, text));
     }
 }

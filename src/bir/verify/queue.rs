@@ -7,6 +7,7 @@ use crate::bir::{
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
+use crate::udma::count_of;
 use std::collections::{HashMap, HashSet};
 
 /// Queues by name, each with the names of its blocks.
@@ -31,8 +32,10 @@ impl<'a> Index<'a> {
 pub(super) fn check(cx: &mut Cx<'_>) {
     let module = cx.module;
     if let Some(first) = module.queues.get(MAX_BIR_QUEUES) {
-        let text =
-            format!("{} queues; a program has at most {MAX_BIR_QUEUES}", module.queues.len());
+        let text = format!(
+            "{}; a program has at most {MAX_BIR_QUEUES}",
+            count_of(module.queues.len(), "queue")
+        );
         cx.push(Finding::new("B060", At::Queue(first.name.clone()), text));
     }
     let mut names = HashSet::new();
@@ -40,9 +43,9 @@ pub(super) fn check(cx: &mut Cx<'_>) {
         let at = At::Queue(q.name.clone());
         if q.name.len() > MAX_QUEUE_NAME_BYTES {
             let text = format!(
-                "the name `{}` has {} bytes; a queue's name has at most {MAX_QUEUE_NAME_BYTES}",
+                "the name `{}` has {}; a queue's name has at most {MAX_QUEUE_NAME_BYTES}",
                 q.name,
-                q.name.len()
+                count_of(q.name.len(), "byte")
             );
             cx.push(Finding::new("B060", at.clone(), text));
         }

@@ -7,6 +7,7 @@ use super::Cx;
 use super::flow::Scope;
 use crate::bir::{At, Body, Finding, Inst, Name, Operand, Space};
 use crate::limits::MAX_RING_DESCS;
+use crate::udma::count_of;
 use crate::udma::profile::MAX_DESC_BYTES;
 use std::collections::HashMap;
 
@@ -56,8 +57,9 @@ pub(super) fn check(cx: &mut Cx<'_>) {
     for q in &cx.module.queues {
         let Some(n) = cx.ring.0.remove(&q.name).filter(|n| *n > MAX_RING_DESCS) else { continue };
         let text = format!(
-            "queue `{}` needs {n} descriptors: size({n}) too large, at most {MAX_RING_DESCS}",
-            q.name
+            "queue `{}` needs {n_descriptors}: size({n}) too large, at most {MAX_RING_DESCS}",
+            q.name,
+            n_descriptors = count_of(n, "descriptor")
         );
         cx.push(Finding::new("L058", At::Queue(q.name.clone()), text));
     }

@@ -204,7 +204,7 @@ fn an_access_beyond_is_said_as_users_know_it() {
 
     let back = u8s("x", 3, &[(-1, 5)]);
     let d = one_inst("B044", dma(vec![back], u8s("y", 0, &[(1, 5)])));
-    assert_eq!(d.message, "invalid offset: an element lies 1 bytes before the begin of `x`");
+    assert_eq!(d.message, "invalid offset: an element lies 1 byte before the begin of `x`");
     let columns = u8s("t", 20, &[(32, 4), (1, 16)]);
     let d = one_inst("B044", dma(vec![columns], u8s("y", 0, &[(1, 64)])));
     assert_eq!(d.message, "invalid offset in t, 32 < (20 + 16)");

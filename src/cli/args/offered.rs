@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A code (D017), a word (0x0d001000), a fault (PREFETCH_RING_ID), a field or a command.
+    /// A code (D017), a word (0x0d001000), a fault (PREFETCH_RING_ID), a field, a command or a
+    /// term of the field (gather).
     #[arg(value_name = "CODE|WORD|FAULT", required = true)]
     pub what: Vec<String>,
     /// How output looks.

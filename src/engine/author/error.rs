@@ -3,6 +3,7 @@
 use crate::bir::{AluOp, Dtype, Pos};
 use crate::diag::Diagnostic;
 use crate::limits::MAX_AUTHORED_DESCS;
+use crate::udma::count_of;
 
 /// Why, and for which instruction.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -18,10 +19,10 @@ pub struct AuthorError {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Why {
     /// The number of sources does not fit the operation.
-    #[error("{0} sources do not fit the operation")]
+    #[error("{} cannot be those of the operation", count_of(.0, "source"))]
     Sources(usize),
     /// The scales are not one for each source.
-    #[error("{constants} scales for {sources} sources")]
+    #[error("{} for {}", count_of(.constants, "scale"), count_of(.sources, "source"))]
     Constants {
         /// Scales.
         constants: usize,
@@ -64,7 +65,8 @@ pub enum Why {
     TooMany,
     /// Source and destination overlap so that no order of pieces works, and there is no scratch.
     #[error(
-        "source and destination overlap so that no order of pieces works; {need} bytes of scratch are needed, there are {have}"
+        "source and destination overlap so that no order of pieces works; scratch must have {}, there are {have}",
+        count_of(.need, "byte")
     )]
     Overlap {
         /// Bytes needed.

@@ -360,8 +360,8 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("explain", &["e"]),
         Group::Look,
         ("LOC|QUEUE|REGISTER|CODE|FAULT", &[Arg::Explained]),
-        "every bit of a slot in words, or a place, queue, register, diagnostic code or fault",
-        "A slot or range (tx[3], tx[3:9]): its life, its batch, what it waits for, every bit. `marker`, `batch N`, `event N`, an address, `q0`, a register (drtp_inc), a code (R002), a fault (PKT_LEN).",
+        "every bit of a slot in words, or a place, queue, register, diagnostic code, fault or term",
+        "A slot or range (tx[3], tx[3:9]): its life, its batch, what it waits for, every bit. `marker`, `batch N`, `event N`, an address, `q0`, a register (drtp_inc), a code (R002), a fault (PKT_LEN), a term of the field (gather; docs/terms.md).",
     ),
     spec(
         ("why", &[]),
@@ -517,7 +517,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         Group::Learn,
         ("", &[]),
         "to the next task of a lesson, once this one is solved",
-        "",
+        "On the screen, where every task is solved, to the next lesson that has something left to do.",
     ),
     spec(
         ("skip", &[]),

@@ -7,6 +7,7 @@ use super::align::{self, Gap, Run};
 use super::{Change, Diff, Entry, FieldChange, Part};
 use crate::engine::ring::digest::mix;
 use crate::limits::{DIFF_WINDOW, MAX_DIFF_ENTRIES, MAX_DIFF_WORK};
+use crate::udma::count_of;
 use crate::udma::field::{Field, Kind, Word, fields_of};
 use crate::udma::ring::next_ring_id;
 use crate::udma::{Desc, Dir, Generation, describe};
@@ -237,7 +238,7 @@ pub fn rings(name: &str, (a, b): (RingPair<'_>, RingPair<'_>), arch: Generation,
             }
             (None, None) => {}
             (x, y) => {
-                let slots = |r: Option<Ring<'_>>| r.map(|r| format!("{} slots", r.len()));
+                let slots = |r: Option<Ring<'_>>| r.map(|r| count_of(r.len(), "slot"));
                 diff.push(Entry {
                     part: Part::Ring,
                     change: if x.is_some() { Change::Removed } else { Change::Added },

@@ -11,6 +11,7 @@ use crate::engine::program::{
 };
 use crate::engine::ring::digest::{hash_bytes, mix};
 use crate::limits::{MAX_DIFF_EVENTS, MAX_DIFF_WORK};
+use crate::udma::count_of;
 use crate::udma::profile::WaitKind;
 use crate::udma::{DESC_BYTES, Dir, reg};
 use std::collections::BTreeMap;
@@ -229,7 +230,7 @@ fn contents((a, b): (&Program, &Program), diff: &mut Diff) {
         diff.push(Entry {
             part: Part::Content,
             change,
-            name: format!("{} bytes at {}", len, p.name_addr(addr)),
+            name: format!("{} at {}", count_of(len, "byte"), p.name_addr(addr)),
             at: [x.map(|_| a.name_addr(addr)), y.map(|_| b.name_addr(addr))],
             fields,
         });

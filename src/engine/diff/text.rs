@@ -1,6 +1,7 @@
 //! Differences as lines for people.
 
 use super::{Change, Diff, Entry, FieldChange, Outcome, Part};
+use crate::udma::count_of;
 
 /// The sign in front of a line.
 fn sign(c: Change) -> char {
@@ -114,7 +115,12 @@ fn outcome(o: &Outcome, most: usize, out: &mut Vec<String>) {
     for f in o.findings.iter().take(most) {
         let [a, b] = f.count;
         let sign = if b > a { '+' } else { '-' };
-        out.push(format!("  {sign} {} {a} -> {b} times: {}", f.code, f.message));
+        out.push(format!(
+            "  {sign} {} {a} -> {b_times}: {}",
+            f.code,
+            f.message,
+            b_times = count_of(b, "time")
+        ));
     }
     for (ret, [a, b]) in &o.returns {
         out.push(format!("  ~ calls that returned {ret}: {a} -> {b}"));

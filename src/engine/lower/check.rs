@@ -10,13 +10,17 @@ use crate::bir::{
     AluOp, Arch, DgeType, Engine, Inst, Layout, Module, Opcode, Operand, Part, Pattern, TransposeOp,
 };
 use crate::limits::{MAX_BIR_QUEUES, MAX_CCE_SOURCES};
+use crate::udma::count_of;
 use std::sync::Arc;
 
 /// Runs the stage.
 pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
     let layout = Layout::new(module);
     if module.queues.len() > MAX_BIR_QUEUES {
-        let text = format!("{} queues; one program may use {MAX_BIR_QUEUES}", module.queues.len());
+        let text = format!(
+            "{}; one program may use {MAX_BIR_QUEUES}",
+            count_of(module.queues.len(), "queue")
+        );
         cx.say_module("L016", "queues", text);
     }
     for b in module.functions.iter().flat_map(|f| &f.blocks) {
@@ -83,7 +87,10 @@ fn counts(inst: &Inst, family: Family) -> Result<(), Refusal> {
         let from = count(o);
         if from != Some(to) && family != Family::Replicate {
             let from = from.map_or("too many".into(), |n| n.to_string());
-            let text = format!("{from} elements are read and {to} written");
+            let text = format!(
+                "{from_elements} are read and {to} written",
+                from_elements = count_of(from, "element")
+            );
             return Err(("L012", Part::In(k as u32), text));
         }
     }
@@ -95,7 +102,13 @@ fn transpose(layout: &Layout, inst: &Inst) -> Result<(), Refusal> {
     for (part, o) in operands(inst) {
         let n = o.as_pattern().map_or(0, |p| p.pairs.len());
         if n != 4 {
-            return bad(part, format!("DGE transpose must have 4D AP; this one has {n} pairs"));
+            return bad(
+                part,
+                format!(
+                    "DGE transpose must have 4D AP; this one has {n_pairs}",
+                    n_pairs = count_of(n, "pair")
+                ),
+            );
         }
         let to = matches!(part, Part::Out(_));
         let space = o.as_pattern().and_then(|p| layout.of(p).ok()).map(|p| p.space);
@@ -120,7 +133,10 @@ fn cce(inst: &Inst) -> Result<(), Refusal> {
     let Some(dma) = inst.dma() else { return Ok(()) };
     let n = data_ins(inst).count();
     if n > MAX_CCE_SOURCES {
-        let text = format!("{n} sources; a descriptor takes {MAX_CCE_SOURCES}");
+        let text = format!(
+            "{n_sources}; a descriptor takes {MAX_CCE_SOURCES}",
+            n_sources = count_of(n, "source")
+        );
         return bad(Part::Whole, text);
     }
     if !matches!(dma.cce_op, AluOp::Add | AluOp::Max | AluOp::Min) {
@@ -128,7 +144,11 @@ fn cce(inst: &Inst) -> Result<(), Refusal> {
         return bad(Part::Key("cce_op"), format!("`{op}` is none of add, max, min"));
     }
     if let Some(c) = dma.constants.as_ref().filter(|c| c.len() != n) {
-        let text = format!("{} constants for {n} sources", c.len());
+        let text = format!(
+            "{} for {n_sources}",
+            count_of(c.len(), "constant"),
+            n_sources = count_of(n, "source")
+        );
         return bad(Part::Key("constants"), text);
     }
     for (part, o) in operands(inst) {
@@ -148,7 +168,13 @@ fn replicate(cx: &Context<'_>, inst: &Inst) -> Result<(), Refusal> {
             Some([rows, cols]) => shapes.push((rows.num, cols.num)),
             other => {
                 let n = other.map_or(0, <[_]>::len);
-                return bad(part, format!("replicate is 2-D on both sides; this has {n} pairs"));
+                return bad(
+                    part,
+                    format!(
+                        "replicate is 2-D on both sides; this has {n_pairs}",
+                        n_pairs = count_of(n, "pair")
+                    ),
+                );
             }
         }
     }
@@ -156,7 +182,13 @@ fn replicate(cx: &Context<'_>, inst: &Inst) -> Result<(), Refusal> {
         return bad(Part::Whole, "replicate has one source and one destination".into());
     };
     if len != room {
-        return bad(Part::Whole, format!("rows of {len} elements for rows of {room}"));
+        return bad(
+            Part::Whole,
+            format!(
+                "rows of {len_elements} for rows of {room}",
+                len_elements = count_of(len, "element")
+            ),
+        );
     }
     if rows == 0 || copies % rows != 0 {
         let text = format!("{rows} source rows do not divide {copies} destination rows");
@@ -186,7 +218,11 @@ fn route(cx: &Context<'_>, inst: &Inst) -> Result<(), Refusal> {
     if let (Some(depth), Some(n)) = (depth, descriptors(cx, inst))
         && n > depth
     {
-        let text = format!("{n} descriptors for a {} ring of {depth}", dma.dge);
+        let text = format!(
+            "{n_descriptors} for a {} ring of {depth}",
+            dma.dge,
+            n_descriptors = count_of(n, "descriptor")
+        );
         return Err(("L011", Part::Whole, text));
     }
     Ok(())

@@ -8,6 +8,7 @@ use crate::bir::{
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_DIAGNOSTICS, MAX_LOWERED_INSTS, MAX_OVERLAP_EFFORT};
+use crate::udma::count_of;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -192,7 +193,10 @@ impl Context<'_> {
                 extra: Vec::new(),
             },
         );
-        let text = format!("its data goes through `{name}` ({bytes} bytes), added to the program");
+        let text = format!(
+            "its data goes through `{name}` ({bytes}), added to the program",
+            bytes = count_of(bytes, "byte")
+        );
         self.say("L023", pos, Part::Whole, text);
         Ok(name)
     }

@@ -3,6 +3,7 @@
 
 use crate::bir::{AluOp, Dtype, Expr, Inst, Mode, Name, Opcode, Operand, Pattern, TransposeOp};
 use crate::limits::MAX_INDEX_LIST;
+use crate::udma::count_of;
 
 /// What becomes of a transfer. The first that matches counts, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -208,13 +209,18 @@ fn check_index(inst: &Inst, dynamic: &Pattern, arg: usize) -> Result<(), BadDyna
         return bad(format!("operand {arg} is dynamic itself"));
     }
     match list.count() {
-        Some(n) if n > MAX_INDEX_LIST => {
-            bad(format!("operand {arg} has {n} indices; there may be {MAX_INDEX_LIST}"))
-        }
+        Some(n) if n > MAX_INDEX_LIST => bad(format!(
+            "operand {arg} has {n_indices}; there may be {MAX_INDEX_LIST}",
+            n_indices = count_of(n, "index")
+        )),
         Some(n) if n == outer.num => Ok(()),
         n => {
             let n = n.map_or("too many".to_owned(), |n| n.to_string());
-            bad(format!("operand {arg} has {n} indices for {} rows", outer.num))
+            bad(format!(
+                "operand {arg} has {n_indices} for {}",
+                count_of(outer.num, "row"),
+                n_indices = count_of(n, "index")
+            ))
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::bir::{
     QosClass, TransposeOp, Trigger, Value,
 };
 use crate::limits::MAX_DESCRIPTOR_PAIRS;
+use crate::udma::count_of;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -123,7 +124,8 @@ impl Lower<'_> {
         let (lengths, forced) = groups(&may_begin, budget);
         if forced {
             let text = format!(
-                "a contiguous run needs more than {budget} descriptors: its block is cut inside the run"
+                "a contiguous run needs more than {budget_descriptors}: its block is cut inside the run",
+                budget_descriptors = count_of(budget, "descriptor")
             );
             cx.say("L025", inst.pos, Part::Whole, text);
         }

@@ -5,6 +5,7 @@ use super::rewrite::Enclosing;
 use crate::bir::expr::ExprError;
 use crate::bir::{Axis, Expr, Form, Layout, Name, Operand, OperandKind, PlaceError, Reference};
 use crate::limits::MAX_LOWERED_INSTS;
+use crate::udma::count_of;
 
 /// Loops around a transfer as far as they are unrolled into blocks: the innermost ones whose
 /// iterations are known, up to the first that is not.
@@ -45,7 +46,10 @@ impl Nest {
         let trips = axes.iter().map(|a| a.trips().unwrap_or(0));
         let iterations = trips.fold(1u64, u64::saturating_mul);
         if iterations > MAX_LOWERED_INSTS {
-            return Err(format!("the loops around it have {iterations} iterations together"));
+            return Err(format!(
+                "the loops around it have {iterations} together",
+                iterations = count_of(iterations, "iteration")
+            ));
         }
         Ok(Nest { left: left.collect(), axes, iterations })
     }

@@ -4,6 +4,7 @@
 use super::context::{Context, Refusal};
 use super::family::{BadDynamic, Dynamic, Family, NoFamily, Side, dynamic, family};
 use crate::bir::{Body, DgeType, Engine, Inst, Module, Name, Part, Queue};
+use crate::udma::count_of;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -58,7 +59,10 @@ pub(super) fn classify(inst: &Inst) -> Result<(Family, Dynamic), Refusal> {
     })?;
     if inst.outs.len() != 1 || inst.ins.is_empty() {
         let (i, o) = (inst.ins.len(), inst.outs.len());
-        let text = format!("{i} sources and {o} destinations; at least one and one are needed");
+        let text = format!(
+            "{i_sources} and {o} destinations; at least one and one are needed",
+            i_sources = count_of(i, "source")
+        );
         return Err(("L019", Part::Whole, text));
     }
     Ok((family, dynamic(inst).map_err(bad_dynamic)?))

@@ -11,6 +11,7 @@ use super::resolve::index_bound;
 use super::rewrite::{Names, Replacement, Scope, rewrite};
 use super::route::classify;
 use crate::bir::{Inst, Layout, Module, Opcode, Operand, Part, Reference};
+use crate::udma::count_of;
 
 /// The largest divisor of `n` that is at most 16; 1 for 0.
 pub fn largest_factor(n: u64) -> u64 {
@@ -130,7 +131,10 @@ impl Split<'_, '_> {
         let Some(n) = descriptors(self.cx, inst).filter(|n| *n > depth) else { return Ok(None) };
         if inst.opcode != Opcode::DmaCopy {
             let op = &inst.opcode;
-            let text = format!("{n} descriptors for a ring of {depth}; no public rule splits {op}");
+            let text = format!(
+                "{n_descriptors} for a ring of {depth}; no public rule splits {op}",
+                n_descriptors = count_of(n, "descriptor")
+            );
             self.cx.say("L009", inst.pos, Part::Whole, text);
             return Ok(None);
         }

@@ -16,6 +16,7 @@ use crate::bir::{
     Dtype, Extra, Form, Inst, Layout, Module, Name, Opcode, Operand, OperandKind, Part, Pos,
     Reference,
 };
+use crate::udma::count_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -100,7 +101,11 @@ fn rows(
         return Err(whole("the pattern has no dimension along which rows could be chosen"));
     };
     if to.count() != total {
-        let text = format!("{total} elements on one side, {} on the other", to.count());
+        let text = format!(
+            "{total_elements} on one side, {} on the other",
+            to.count(),
+            total_elements = count_of(total, "element")
+        );
         return Err(("L012", Part::Whole, text));
     }
     let row = total.checked_div(outer.num).unwrap_or(0);

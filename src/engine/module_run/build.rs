@@ -2,6 +2,7 @@
 //! parameters, and a run of it as a program that needs no module (`docs/sequencer.md`).
 
 use super::*;
+use crate::udma::count_of;
 
 /// The program that runs the last snapshot of `lowered` on rings. `place` says where an
 /// instruction of the loaded module is.
@@ -24,7 +25,7 @@ pub fn program(
     let slots = slots.next_multiple_of(RING_SLOTS_STEP).min(MAX_RING_DESCS);
     let names: Vec<Name> = exec.module().queues.iter().map(|q| q.name.clone()).collect();
     if names.len() > (DATA_ENGINES * QUEUES_PER_ENGINE) as usize {
-        let text = format!("{} queues; the engines have {}", names.len(), 16 * 16);
+        let text = format!("{}; the engines have {}", count_of(names.len(), "queue"), 16 * 16);
         return Err(vec![Diagnostic::new("R025", text)]);
     }
     let mut queues = HashMap::new();
@@ -141,7 +142,11 @@ fn memory(layout: &Layout, initial: &Initial, p: &mut Program) -> Result<(), Vec
             continue;
         };
         if loc.bytes() != bytes.len() as u64 {
-            let text = format!("{} bytes for `{name}`, which has {}", bytes.len(), loc.bytes());
+            let text = format!(
+                "{} for `{name}`, which has {}",
+                count_of(bytes.len(), "byte"),
+                loc.bytes()
+            );
             wrong.push(of_file(Diagnostic::new("S012", text)));
             continue;
         }

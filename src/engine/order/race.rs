@@ -5,6 +5,7 @@ use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::engine::program::Program;
 use crate::engine::ring::Agent;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use std::fmt;
 
 /// What a race is about.
@@ -202,7 +203,9 @@ impl Race {
     pub fn diagnostic(&self, p: &Program) -> Diagnostic {
         let span = match self.bytes {
             1 => format!("1 byte at {}", p.name_addr(self.lo)),
-            n => format!("{n} bytes from {} on", p.name_addr(self.lo)),
+            n => {
+                format!("{n_bytes} from {} on", p.name_addr(self.lo), n_bytes = count_of(n, "byte"))
+            }
         };
         let text = format!(
             "{}: nothing orders {} and {}: {span}, {}",

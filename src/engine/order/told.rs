@@ -7,6 +7,7 @@ use crate::diag::{Diagnostic, Place};
 use crate::engine::module_run::ModuleRun;
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::{Agent, Event, Machine, machine};
+use crate::udma::count_of;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::discriminant;
 
@@ -98,9 +99,13 @@ pub(super) fn diagnostics(p: &Program, run: &ModuleRun, races: &[Race]) -> Vec<D
         let from = p.name_addr(r.lo);
         let span = match (pairs, bytes) {
             (1, 1) => format!("1 byte at {from}"),
-            (1, n) => format!("{n} bytes from {from} on"),
+            (1, n) => format!("{n_bytes} from {from} on", n_bytes = count_of(n, "byte")),
             (pairs, n) => {
-                format!("{n} bytes in {pairs} pairs of descriptors, from {from} on first")
+                format!(
+                    "{n_bytes} in {pairs} of descriptors, from {from} on first",
+                    n_bytes = count_of(n, "byte"),
+                    pairs = count_of(pairs, "pair")
+                )
             }
         };
         let (first, second) = (side(run, a, &r.first), side(run, b, &r.second));

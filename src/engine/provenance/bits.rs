@@ -7,6 +7,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::Machine;
 use crate::engine::ring::device::{self, Packet, Work};
 use crate::engine::ring::queue::{Held, Queue, ix};
+use crate::udma::count_of;
 use crate::udma::describe::FieldRow;
 use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, describe};
 use std::sync::Arc;
@@ -204,8 +205,9 @@ impl BitCause<'_> {
             "ring_id" => {
                 let size = q.ring(self.dir).size.max(1);
                 vec![format!(
-                    "it is descriptor {k} of the ring since its reset, lap {} of {size} slots; phase 1 is the first lap's",
-                    k / size
+                    "it is descriptor {k} of the ring since its reset, lap {} of {size_slots}; phase 1 is the first lap's",
+                    k / size,
+                    size_slots = count_of(size, "slot")
                 )]
             }
             "first" | "last" | "concat" => self.in_packet(k, place.as_ref()),
@@ -251,8 +253,8 @@ impl BitCause<'_> {
         }
         let given = |name| options.get(name).unwrap_or_default();
         vec![format!(
-            "{value} contiguous bytes; at most 65536, and no more than max_desc_elems = {} elements",
-            given("max_desc_elems")
+            "{value} contiguous bytes; at most 65536, and no more than max_desc_elems = {}",
+            count_of(given("max_desc_elems"), "element")
         )]
     }
 

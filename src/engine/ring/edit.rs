@@ -11,6 +11,7 @@ use crate::diag::Diagnostic;
 use crate::engine::edit::{Change, Cursor};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_EDITS;
+use crate::udma::count_of;
 use crate::udma::profile::ENGINE_SLOTS;
 use crate::udma::reg::ENGINE_BLOCK_BYTES;
 use crate::udma::{Dir, cause};
@@ -88,7 +89,10 @@ impl Machine {
                 match slot {
                     _ if size == 0 => return Err(format!("{queue} has no {dir} ring")),
                     Some(s) if s >= size => {
-                        return Err(format!("{dir}[{s}] is not in a ring of {size} slots"));
+                        return Err(format!(
+                            "{dir}[{s}] is not in a ring of {size_slots}",
+                            size_slots = count_of(size, "slot")
+                        ));
                     }
                     _ => {}
                 }

@@ -2,6 +2,7 @@
 
 use super::event::Phase;
 use super::queue::Queue;
+use crate::engine::program::Program;
 use crate::udma::Dir;
 use crate::udma::ring::is_guard;
 
@@ -28,11 +29,13 @@ pub enum Life {
     Stale,
     /// Nothing was ever put there.
     NeverWritten,
+    /// It holds a descriptor, in a program of which nothing is run: nothing is known of its life.
+    NotRun,
 }
 
 impl Life {
     /// All of them, in order of precedence.
-    pub const ALL: [Life; 10] = [
+    pub const ALL: [Life; 11] = [
         Life::Faulted,
         Life::Guard,
         Life::Acked,
@@ -43,6 +46,7 @@ impl Life {
         Life::Staged,
         Life::Stale,
         Life::NeverWritten,
+        Life::NotRun,
     ];
 
     /// Its word.
@@ -58,6 +62,7 @@ impl Life {
             Life::Staged => "staged",
             Life::Stale => "stale",
             Life::NeverWritten => "-",
+            Life::NotRun => "not run",
         }
     }
 
@@ -80,8 +85,8 @@ impl Life {
             (Life::Posted, true) => 'o',
             (Life::Staged, false) => '▪',
             (Life::Staged, true) => '+',
-            (Life::Stale | Life::NeverWritten, false) => '·',
-            (Life::Stale | Life::NeverWritten, true) => '.',
+            (Life::Stale | Life::NeverWritten | Life::NotRun, false) => '·',
+            (Life::Stale | Life::NeverWritten | Life::NotRun, true) => '.',
         }
     }
 
@@ -92,8 +97,16 @@ impl Life {
             Life::Posted | Life::Fetched => Some(Phase::Doorbell),
             Life::Visible | Life::Retired => Some(Phase::Poll),
             Life::Acked => Some(Phase::Ack),
-            Life::Faulted | Life::Guard | Life::Stale | Life::NeverWritten => None,
+            Life::Faulted | Life::Guard | Life::Stale | Life::NeverWritten | Life::NotRun => None,
         }
+    }
+}
+
+/// The life of slot `slot` in a run of `program`; [`Life::NotRun`] where there is none.
+pub fn of_program(program: &Program, queue: &Queue, dir: Dir, slot: u64, written: bool) -> Life {
+    match of(queue, dir, slot, written) {
+        Life::Stale if !program.is_run() => Life::NotRun,
+        life => life,
     }
 }
 

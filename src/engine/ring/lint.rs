@@ -8,6 +8,7 @@ use super::machine::Machine;
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::engine::program::{Fill, Program};
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir};
 
@@ -44,7 +45,8 @@ pub(super) fn full(q: &Queue, dir: Dir) -> Option<Diagnostic> {
     }
     let slot = hw.slot(hw.posted);
     let text = format!(
-        "all {size} slots are outstanding: head and tail are both {slot}, as in an empty ring"
+        "all {size_slots} are outstanding: head and tail are both {slot}, as in an empty ring",
+        size_slots = count_of(size, "slot")
     );
     Some(guess(q, Diagnostic::new("R051", text).at(place(q, dir, slot))))
 }
@@ -78,8 +80,9 @@ pub(super) fn other_mask(q: &Queue, dir: Dir, at: u64) -> Option<Diagnostic> {
         return None;
     }
     let text = format!(
-        "the next slot of this ring of {own} is {next}; {at} is next by the {others} slots of \
-         {other}"
+        "the next slot of this ring of {own} is {next}; {at} is next by the {others_slots} of \
+         {other}",
+        others_slots = count_of(others, "slot")
     );
     Some(Diagnostic::new("R052", text).at(place(q, dir, at)))
 }
@@ -104,10 +107,11 @@ pub(super) fn crosses(
     }
     let left = first.len - (addr - first.base);
     let text = format!(
-        "{len} bytes from {} on: {left} are left in `{}`, the rest lies in `{}`",
+        "{len_bytes} from {} on: {left} are left in `{}`, the rest lies in `{}`",
         p.name_addr(addr),
         first.name,
-        last.name
+        last.name,
+        len_bytes = count_of(len, "byte")
     );
     Some(Diagnostic::new("R053", text).at(place(q, at.0, at.1)))
 }
@@ -117,8 +121,10 @@ pub(super) fn base(q: &Queue, dir: Dir, value: u32) -> Option<Diagnostic> {
     let align = crate::udma::ring::RING_ALIGN as u32;
     let lost = value % align;
     (lost != 0).then(|| {
-        let text =
-            format!("the {dir} ring base ends in {lost:#x}; a base is a multiple of {align} bytes");
+        let text = format!(
+            "the {dir} ring base ends in {lost:#x}; a base is a multiple of {align_bytes}",
+            align_bytes = count_of(align, "byte")
+        );
         Diagnostic::new("R055", text).at(place(q, dir, 0))
     })
 }
@@ -172,8 +178,8 @@ impl Machine {
             None => {
                 let (slot, last) = read(hw.retired - 1);
                 let what = format!(
-                    "the last descriptor, rx[{slot}], writes {} bytes to {:#x}",
-                    last.length(),
+                    "the last descriptor, rx[{slot}], writes {} to {:#x}",
+                    count_of(last.length(), "byte"),
                     last.ptr
                 );
                 (slot, format!("was not written ({held:#010x}): {what}"))

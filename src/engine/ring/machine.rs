@@ -18,6 +18,7 @@ use crate::bir::exec::Control;
 use crate::diag::{Diagnostic, Severity};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_RUN_SAME_CODE;
+use crate::udma::count_of;
 use crate::udma::{Dir, reg};
 use imbl::{OrdMap, OrdSet, Vector};
 use std::cmp::Ordering::{Greater, Less};
@@ -458,12 +459,17 @@ impl Machine {
             index: q.hw(dir).slot(posted.saturating_sub(1)),
         });
         if posted > staged {
-            let text = format!("{posted} descriptors are posted, {staged} were written");
+            let text = format!(
+                "{posted_descriptors} are posted, {staged} were written",
+                posted_descriptors = count_of(posted, "descriptor")
+            );
             self.find(Diagnostic::new("R006", text).at(place.clone()));
         }
         if posted - retired > size {
-            let text =
-                format!("{} descriptors are outstanding in a ring of {size}", posted - retired);
+            let text = format!(
+                "{} are outstanding in a ring of {size}",
+                count_of(posted - retired, "descriptor")
+            );
             self.find(Diagnostic::new("R007", text).at(place));
         }
         let full = lint::full(&self.queues[i], dir).filter(|_| n > 0);

@@ -14,6 +14,7 @@ use crate::engine::module_run;
 use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::machine::Finding;
 use crate::limits::MAX_EDITS;
+use crate::udma::count_of;
 use crate::udma::field::{self, Field};
 use crate::udma::{DESC_BYTES, Desc, Dir, cause, reg};
 use imbl::Vector;
@@ -123,7 +124,8 @@ impl Session {
         let Some(q) = self.machine.queue(id) else { return Err(refuse(format!("no queue {id}"))) };
         let ring = q.ring(dir);
         if index >= ring.size {
-            let text = format!("{dir}[{index}] is not in a ring of {} slots", ring.size);
+            let text =
+                format!("{dir}[{index}] is not in a ring of {}", count_of(ring.size, "slot"));
             return Err(Diagnostic::new("S005", text));
         }
         let slot = ring.slot_addr(index);
@@ -542,7 +544,7 @@ fn fits(name: &str, bits: u8, value: u64) -> Result<(), Diagnostic> {
     if value <= most {
         return Ok(());
     }
-    let bits = if bits == 1 { "1 bit".to_owned() } else { format!("{bits} bits") };
+    let bits = if bits == 1 { "1 bit".to_owned() } else { count_of(bits, "bit") };
     let text = format!("{} does not fit {name}, which has {bits}", shown(value));
     Err(refuse(text).help(format!("0 to {}", shown(most))))
 }

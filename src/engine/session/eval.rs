@@ -11,6 +11,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::engine::ring::{Machine, Ret, life};
 use crate::limits::MAX_EXPR_DEPTH;
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Desc, Dir, Field, View, Word, field, reg};
 
 /// Why an expression has no value.
@@ -249,7 +250,8 @@ impl Eval<'_> {
         };
         let decl = q.ring(dir);
         if index >= decl.size {
-            let text = format!("`{dir}[{index}]` is not in a ring of {} slots", decl.size);
+            let text =
+                format!("`{dir}[{index}]` is not in a ring of {}", count_of(decl.size, "slot"));
             return Err(EvalError::Name(text, String::new()));
         }
         let addr = decl.slot_addr(index);
@@ -258,7 +260,9 @@ impl Eval<'_> {
         let desc = Desc::from_bytes(&bytes);
         Ok(match part_of(desc.view(dir), path)? {
             SlotPart::Addr => addr,
-            SlotPart::Life => life::of(q, dir, index, !desc.is_zero()) as u64,
+            SlotPart::Life => {
+                life::of_program(self.s.program(), q, dir, index, !desc.is_zero()) as u64
+            }
             SlotPart::Phase => u64::from(desc.ring_id()),
             SlotPart::Length => desc.length(),
             SlotPart::Word(w) => desc.word(w),

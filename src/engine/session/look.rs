@@ -5,6 +5,7 @@ use super::{EvalError, Outcome, Session};
 use crate::bir::exec::Item;
 use crate::bir::{Body, Pos};
 use crate::diag::render::place;
+use crate::diag::terms::term;
 use crate::diag::{self, Diagnostic};
 use crate::engine::command::{ExamineFormat, Form, Info};
 use crate::engine::expr::{Expr, QueueRef};
@@ -12,6 +13,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_RUN_SAME_CODE};
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, describe, reg};
 
@@ -65,7 +67,10 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
             }
         }
         EventKind::CopyIn { dir, slot, count, .. } => {
-            format!("copy in {count} descriptors to {dir}[{slot}]")
+            format!(
+                "copy in {count_descriptors} to {dir}[{slot}]",
+                count_descriptors = count_of(count, "descriptor")
+            )
         }
         EventKind::Inst { pos, item } => inst_words(p, pos, item),
         EventKind::InstDone { pos, item } => {
@@ -111,11 +116,19 @@ pub fn describe_event(p: &Program, e: &Event) -> String {
         }
         EventKind::Delay { us } => format!("sleep {us} us"),
         EventKind::Poll { addr, reads, value } => {
-            let times = if reads == 1 { String::new() } else { format!(" {reads} times") };
+            let times = if reads == 1 {
+                String::new()
+            } else {
+                format!(" {reads_times}", reads_times = count_of(reads, "time"))
+            };
             format!("poll {}{times}: {value:#010x}", at(addr))
         }
         EventKind::PollIdle { reads, idle, .. } => {
-            let times = if reads == 1 { String::new() } else { format!(" {reads} times") };
+            let times = if reads == 1 {
+                String::new()
+            } else {
+                format!(" {reads_times}", reads_times = count_of(reads, "time"))
+            };
             format!("poll the engine{times}: {}", if idle { "idle" } else { "busy" })
         }
         EventKind::Ack { dir, count, before, after, .. } => {
@@ -162,7 +175,10 @@ impl Session {
         let width = u64::from(format.width.max(1));
         let bytes = format.count.saturating_mul(width);
         if bytes > MAX_EXAMINE_BYTES {
-            let text = format!("{bytes} bytes are more than {MAX_EXAMINE_BYTES}");
+            let text = format!(
+                "{bytes} are more than {MAX_EXAMINE_BYTES}",
+                bytes = count_of(bytes, "byte")
+            );
             return Err(Diagnostic::new("S003", text));
         }
         let per_line = if format.form == Form::Desc { 1 } else { (16 / width).max(1) };
@@ -297,8 +313,8 @@ impl Session {
         for dir in Dir::BOTH {
             let (sw, hw) = (q.sw(dir), q.hw(dir));
             out.push(format!(
-                "  {dir}: {} slots at {:#x}{}, next_desc_idx {}, next_cdesc_idx {}, phase {}",
-                sw.size,
+                "  {dir}: {} at {:#x}{}, next_desc_idx {}, next_cdesc_idx {}, phase {}",
+                count_of(sw.size, "slot"),
                 q.ring(dir).base,
                 q.free(dir).map_or(String::new(), |n| format!(", {n} free")),
                 sw.next_desc_idx,
@@ -363,8 +379,8 @@ impl Session {
         out.push(format!("the host waits for {MARKER:#010x} in the polled word"));
         if let Some(poll) = self.machine.cpu().poll {
             out.push(format!(
-                "polling: {} reads made, {} left",
-                poll.told + poll.untold,
+                "polling: {} made, {} left",
+                count_of(poll.told + poll.untold, "read"),
                 poll.left
             ));
         }
@@ -422,7 +438,7 @@ impl Session {
         let mut bytes = [0; DESC_BYTES];
         self.machine.memory.read(ring.slot_addr(index), &mut bytes);
         let desc = Desc::from_bytes(&bytes);
-        Some((desc, life::of(q, dir, index, !desc.is_zero())))
+        Some((desc, life::of_program(self.program(), q, dir, index, !desc.is_zero())))
     }
 }
 
@@ -476,8 +492,11 @@ pub(super) fn explain_code(name: &str, arch: Generation) -> Result<Outcome, Diag
         lines.push(format!("  What it does: {}", c.effect(arch)));
         lines.push(format!("  What to do: {}", c.fix));
     }
+    if let (true, Some(t)) = (lines.is_empty(), term(name)) {
+        lines = vec![t.heading(), t.meaning.to_owned(), format!("docs/{} tells more.", t.page)];
+    }
     if lines.is_empty() {
-        let text = format!("`{name}` is no code and no fault");
+        let text = format!("`{name}` is no code, no fault and no term");
         return Err(Diagnostic::new("S005", text));
     }
     Ok(Outcome::list(lines))

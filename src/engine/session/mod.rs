@@ -311,8 +311,7 @@ impl Session {
 
     /// Whether the program can be stepped.
     pub fn can_step(&self) -> bool {
-        let p = self.program();
-        !p.script.is_empty() || p.module.is_some()
+        self.program().is_run()
     }
 
     /// Executes a command to its end.

@@ -9,6 +9,7 @@ use crate::diag::Diagnostic;
 use crate::engine::command::{Command, Goto, Unit, Who, nearest};
 use crate::engine::ring::{Agent, Event, EventKind, Machine, Phase};
 use crate::udma::Dir;
+use crate::udma::count_of;
 use std::ops::ControlFlow;
 
 /// How far a long run has come.
@@ -157,7 +158,7 @@ impl Session {
 
     /// A command has come as far as it may, and the run goes on.
     fn given_up(&self) -> Diagnostic {
-        let text = format!("given up after {} events: the run goes on", self.bound);
+        let text = format!("given up after {}: the run goes on", count_of(self.bound, "event"));
         Diagnostic::new("S030", text).help("go there in smaller steps")
     }
 

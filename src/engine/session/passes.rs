@@ -9,6 +9,7 @@ use crate::engine::lower::{OPTIONS, OptionInfo, Snapshot, Stage, Stats};
 use crate::engine::module_run::{self, ModuleRun};
 use crate::engine::ring::Machine;
 use crate::engine::ring::seq::Sequencer;
+use crate::udma::count_of;
 use std::sync::Arc;
 
 /// Where a sequencer stands.
@@ -123,7 +124,10 @@ impl Session {
                 let lost = match self.program().edits.len() {
                     0 => String::new(),
                     1 => "; the edit of the run that was is gone".to_owned(),
-                    n => format!("; {n} edits of the run that was are gone"),
+                    n => format!(
+                        "; {n_edits} of the run that was are gone",
+                        n_edits = count_of(n, "edit")
+                    ),
                 };
                 self.params = Some(params);
                 self.begin_anew(Arc::new(new));

@@ -8,6 +8,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::limits::MAX_RING_DESCS;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use crate::udma::ring::GUARD_GAP;
 
 /// What a share is about.
@@ -115,11 +116,11 @@ impl Session {
         for q in &budget.queues {
             let Some(id) = run.queue(&q.name).map(|d| d.id) else { continue };
             let mut words = format!(
-                "{} blocks, {} tx, {} rx, {} bytes of rings",
-                q.blocks,
+                "{}, {} tx, {} rx, {} of rings",
+                count_of(q.blocks, "block"),
                 q.spent.tx,
                 q.spent.rx,
-                q.spent.ring_bytes()
+                count_of(q.spent.ring_bytes(), "byte")
             );
             if q.too_deep > 0 {
                 words.push_str(&format!("; {} deeper than the ring of their kind", q.too_deep));
@@ -134,7 +135,12 @@ impl Session {
         }
         let all = budget.all.tx + budget.all.rx;
         for s in &budget.spenders {
-            let words = format!("{} tx, {} rx, {} bytes", s.spent.tx, s.spent.rx, s.spent.bytes);
+            let words = format!(
+                "{} tx, {} rx, {}",
+                s.spent.tx,
+                s.spent.rx,
+                count_of(s.spent.bytes, "byte")
+            );
             let used = s.spent.tx + s.spent.rx;
             let of = ShareOf::Inst(s.pos, s.text.clone());
             out.push(Share { bound: false, ..Share::new(of, (used, all), words) });

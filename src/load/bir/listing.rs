@@ -88,12 +88,12 @@ impl Listing {
     pub fn new(run: &ModuleRun, stage: Stage) -> Option<Listing> {
         let all = &run.lowered.snapshots;
         let at = all.iter().position(|s| s.stage == stage)?;
-        let mut lines = lines_of(&all[at]);
+        let (mut lines, begins) = numbered(&all[at].module);
         if let Some(before) = at.checked_sub(1).and_then(|i| all.get(i)) {
             compare(&lines_of(before), &mut lines);
         }
         let (items, blocks, parts) = match at + 1 == all.len() {
-            true => places(run, &all[at], &lines),
+            true => places(run, &all[at], &begins),
             false => Default::default(),
         };
         Some(Listing { stage, lines, items, blocks, parts })
@@ -211,17 +211,24 @@ fn lines_of(snapshot: &Snapshot) -> Vec<Line> {
 }
 
 fn lines_of_module(module: &Module) -> Vec<Line> {
+    numbered(module).0
+}
+
+/// The lines, and on which of them, from 0, the instructions begin; among the latter are those that
+/// lowering added, which stem from none.
+fn numbered(module: &Module) -> (Vec<Line>, Vec<usize>) {
     let printed = write_text(module);
     let line = |text: &str| Line { text: text.to_owned(), pos: None, change: Change::Same };
     let mut lines: Vec<Line> = printed.text.lines().map(line).collect();
+    let mut begins = Vec::new();
     for (number, pos) in printed.lines {
-        if pos != Pos::ADDED
-            && let Some(l) = number.checked_sub(1).and_then(|n| lines.get_mut(n))
-        {
-            l.pos = Some(pos);
+        let Some(n) = number.checked_sub(1).filter(|n| *n < lines.len()) else { continue };
+        begins.push(n);
+        if pos != Pos::ADDED {
+            lines[n].pos = Some(pos);
         }
     }
-    lines
+    (lines, begins)
 }
 
 /// Lines of instructions, and of blocks of descriptors by queue and name.
@@ -229,18 +236,14 @@ type Places = (HashMap<Item, usize>, HashMap<(Name, Name), usize>, BTreeMap<usiz
 
 /// On which line each instruction of the module that is run begins. Lines and visit are in the
 /// same order; where they do not agree nothing is said.
-fn places(run: &ModuleRun, snapshot: &Snapshot, lines: &[Line]) -> Places {
-    let begins: Vec<usize> =
-        lines.iter().enumerate().filter(|(_, l)| l.pos.is_some()).map(|(n, _)| n).collect();
+fn places(run: &ModuleRun, snapshot: &Snapshot, begins: &[usize]) -> Places {
     let mut lines_by_inst: HashMap<*const Inst, usize> = HashMap::new();
     let mut n = 0;
     snapshot.module.visit(&mut |i| {
-        if i.pos != Pos::ADDED {
-            if let Some(line) = begins.get(n) {
-                lines_by_inst.insert(Arc::as_ptr(i), *line);
-            }
-            n += 1;
+        if let Some(line) = begins.get(n) {
+            lines_by_inst.insert(Arc::as_ptr(i), *line);
         }
+        n += 1;
     });
     if n != begins.len() {
         return Default::default();

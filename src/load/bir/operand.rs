@@ -6,6 +6,7 @@ use super::tape::Json;
 use crate::bir::{
     Dtype, Expr, Extra, Form, Name, Operand, OperandKind, Pair, Pattern, Reference, Value,
 };
+use crate::udma::count_of;
 
 /// The keys of an operand, found once.
 #[derive(Default)]
@@ -310,9 +311,9 @@ impl Decoder {
         let sizes: Vec<i64> = shape.map(|s| self.ints(s, "`access_shape`")).unwrap_or_default();
         if sizes.len() != exprs.len() {
             let why = format!(
-                "{} indices in `addrs`, {} sizes in `access_shape`",
-                exprs.len(),
-                sizes.len()
+                "{} in `addrs`, {} in `access_shape`",
+                count_of(exprs.len(), "index"),
+                count_of(sizes.len(), "size")
             );
             self.fault("B012", v.span(), why);
             return None;

@@ -19,6 +19,7 @@ use crate::limits::{
     MAX_VARIABLES,
 };
 use crate::load::{ops, validate};
+use crate::udma::count_of;
 use crate::udma::profile::{Platform, WaitKind};
 use crate::udma::{Generation, Profile};
 use nom::bytes::complete::tag;
@@ -113,8 +114,14 @@ fn damaged(at: usize, what: impl Into<String>) -> Diagnostic {
 }
 
 fn truncated(have: usize, want: u64) -> Diagnostic {
-    Diagnostic::new("D031", format!("the program image has {have} of {want} bytes"))
-        .at(Place::offset(have as u64))
+    Diagnostic::new(
+        "D031",
+        format!(
+            "the program image has {have} of {want_bytes}",
+            want_bytes = count_of(want, "byte")
+        ),
+    )
+    .at(Place::offset(have as u64))
 }
 
 fn checksum(at: usize, what: &str, bytes: &[u8], want: u32) -> Result<(), Diagnostic> {
@@ -204,7 +211,7 @@ fn sections(blob: &Blob) -> Result<Vec<Section>, Diagnostic> {
         let Some(bytes) = bytes else {
             return Err(damaged(
                 at + 16,
-                format!("section `{name}` of {} bytes does not fit", e.len),
+                format!("section `{name}` of {} does not fit", count_of(e.len, "byte")),
             ));
         };
         checksum(start, &format!("section `{name}`"), bytes, e.crc)?;

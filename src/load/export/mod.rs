@@ -210,11 +210,11 @@ pub fn supported(form: ExportForm) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Every slot of the rings of a state, queue by queue, Tx before Rx.
+/// Every slot of the rings of a state of a program, queue by queue, Tx before Rx.
 ///
 /// # Errors
 /// What the stream says.
-pub fn write_rings(machine: &Machine, table: &mut dyn Table) -> io::Result<()> {
+pub fn write_rings(p: &Program, machine: &Machine, table: &mut dyn Table) -> io::Result<()> {
     for q in &machine.queues {
         for dir in Dir::BOTH {
             let Some(ring) = q.decl.ring(dir) else { continue };
@@ -229,7 +229,7 @@ pub fn write_rings(machine: &Machine, table: &mut dyn Table) -> io::Result<()> {
                     let desc = Desc::from_bytes(b);
                     let used = !desc.is_zero();
                     let life = (i < u64::from(q.sw(dir).size))
-                        .then(|| life::of(q, dir, i, used))
+                        .then(|| life::of_program(p, q, dir, i, used))
                         .map(life::Life::name);
                     table.row(&Row { queue: Some(q.id()), dir, slot: i, life, desc })?;
                 }

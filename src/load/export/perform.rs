@@ -5,6 +5,7 @@ use crate::diag::Diagnostic;
 use crate::engine::command::ExportForm;
 use crate::engine::session::Session;
 use crate::load::save::save_with;
+use crate::udma::count_of;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -33,7 +34,7 @@ pub fn perform(
             save_with(path, |to| run(session, input, form, to))?;
             match session.position() {
                 1 => "1 event".to_owned(),
-                n => format!("{n} events"),
+                n => count_of(n, "event"),
             }
         }
     };
@@ -42,7 +43,7 @@ pub fn perform(
 
 fn rings(session: &Session, form: ExportForm, to: &mut dyn Write) -> io::Result<()> {
     let mut t: Box<dyn Table + '_> = table(form, to).map_err(|d| io::Error::other(d.message))?;
-    write_rings(session.machine(), &mut *t)
+    write_rings(session.program(), session.machine(), &mut *t)
 }
 
 /// The events up to the position.

@@ -8,6 +8,7 @@ mod line;
 
 use crate::diag::{Diagnostic, Place, Report};
 use crate::limits::{DETECT_LINES, MAX_EXPANDED_BYTES, MAX_LINE_BYTES, MAX_TEXT_BYTES};
+use crate::udma::count_of;
 pub use line::is_comment;
 use line::{Line, Word};
 
@@ -73,7 +74,7 @@ pub fn recognise(text: &str) -> Option<HexForm> {
 /// does not follow its form.
 pub fn parse(text: &str) -> Result<HexDump, Report> {
     if text.len() as u64 > MAX_TEXT_BYTES {
-        let why = format!("a text of {} bytes; at most {MAX_TEXT_BYTES}", text.len());
+        let why = format!("a text of {}; at most {MAX_TEXT_BYTES}", count_of(text.len(), "byte"));
         return Err(Diagnostic::new("D025", why).into());
     }
     let Some(form) = recognise(text) else {
@@ -156,7 +157,7 @@ impl Reader {
     fn line(&mut self, text: &str) {
         if text.len() > MAX_LINE_BYTES {
             let w = Word { text: "", column: 1 };
-            return self.error("D025", w, format!("a line of {} bytes", text.len()));
+            return self.error("D025", w, format!("a line of {}", count_of(text.len(), "byte")));
         }
         if line::is_comment(text) {
             return;
@@ -219,7 +220,10 @@ impl Reader {
             return false;
         }
         if missing + self.bytes.len() as u64 > MAX_EXPANDED_BYTES {
-            let why = format!("`*` stands for {missing} bytes; at most {MAX_EXPANDED_BYTES}");
+            let why = format!(
+                "`*` stands for {missing_bytes}; at most {MAX_EXPANDED_BYTES}",
+                missing_bytes = count_of(missing, "byte")
+            );
             self.error("D025", w, why);
             return false;
         }

@@ -20,6 +20,7 @@ use crate::limits::{
     SAMPLE_EDGE_SLOTS, SAMPLE_LET_GO, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
 
 pub use batch::Batching;
@@ -333,7 +334,10 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
         let last = (blob.len() - over) as u64;
         return Err(Diagnostic::new(
             "D002",
-            format!("{} bytes are not whole slots of 16: {over} are left over", blob.len()),
+            format!(
+                "{} are not whole slots of 16: {over} are left over",
+                count_of(blob.len(), "byte")
+            ),
         )
         .at(Place::offset(last).in_file(name)));
     }

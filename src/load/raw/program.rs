@@ -14,6 +14,7 @@ use crate::engine::program::{
 };
 use crate::limits::{MAX_HOST_OPS, MAX_QUEUES, MAX_RING_DESCS, MIN_RING_DESCS};
 use crate::load::LoadOptions;
+use crate::udma::count_of;
 use crate::udma::profile::{ENGINE_SLOTS, MARKER, QUEUES_PER_ENGINE, WaitKind};
 use crate::udma::ring::{RING_ALIGN, check_ring};
 use crate::udma::{Dir, Generation, Profile};
@@ -112,15 +113,27 @@ fn pair<'a>(image: &'a RawImage, opts: &LoadOptions, report: &mut Report) -> Opt
     let slots = tx.slots().max(rx.slots());
     if slots > MAX_RING_DESCS {
         note(
-            Diagnostic::new("D009", format!("{slots} slots; a ring has at most {MAX_RING_DESCS}"))
-                .help("for stepping give a window: --slots A:B"),
+            Diagnostic::new(
+                "D009",
+                format!(
+                    "{slots}; a ring has at most {MAX_RING_DESCS}",
+                    slots = count_of(slots, "slot")
+                ),
+            )
+            .help("for stepping give a window: --slots A:B"),
         );
         return None;
     }
     if let Some(most) = opts.run_slots.filter(|most| slots > *most && opts.slots.is_none()) {
         note(
-            Diagnostic::new("D009", format!("{slots} slots; more than {most} are not run unasked"))
-                .help("for stepping give a window: --slots A:B, or --slots : for all of them"),
+            Diagnostic::new(
+                "D009",
+                format!(
+                    "{slots}; more than {most} are not run unasked",
+                    slots = count_of(slots, "slot")
+                ),
+            )
+            .help("for stepping give a window: --slots A:B, or --slots : for all of them"),
         );
         return None;
     }
@@ -319,8 +332,9 @@ impl Builder<'_> {
             let start_at = pair.from + start;
             if legal_size(slots) != slots {
                 let why = format!(
-                    "{slots} slots: no queue has a ring of that size; stepped as one of {}",
-                    legal_size(slots)
+                    "{slots}: no queue has a ring of that size; stepped as one of {}",
+                    legal_size(slots),
+                    slots = count_of(slots, "slot")
                 );
                 self.note(pair, dir, 0, Diagnostic::new("D029", why));
             }
@@ -337,8 +351,9 @@ impl Builder<'_> {
             }
             if let Some(b) = o.beyond {
                 let why = format!(
-                    "slot {} lies behind an empty one: after {count} slots it is not rung",
-                    pair.from + b
+                    "slot {} lies behind an empty one: after {count_slots} it is not rung",
+                    pair.from + b,
+                    count_slots = count_of(count, "slot")
                 );
                 self.note(pair, dir, b, Diagnostic::new("R020", why));
             }
@@ -353,7 +368,7 @@ impl Builder<'_> {
             self.note(pair, Dir::Tx, tx.start, Diagnostic::new("R023", why));
         }
         if cut.bounded {
-            let why = format!("the first {} batches are stepped", cut.batches.len());
+            let why = format!("the first {} are stepped", count_of(cut.batches.len(), "batch"));
             let d = Diagnostic::new("D029", why).help("give a window: --slots A:B");
             self.note(pair, Dir::Tx, tx.start, d);
         } else if cut.tail != (0, 0) {

@@ -1,8 +1,8 @@
 //! The mouse: clicks, the wheel, borders that are dragged.
 
-use super::{Effect, WHEEL, act, command, flip_bit, focus, move_border, rows};
+use super::{Effect, WHEEL, act, command, flip_bit, focus, move_border, rows, scroll_inspector};
 use crate::ui::keymap::Action;
-use crate::ui::layout::Areas;
+use crate::ui::layout::{Areas, Pane};
 use crate::ui::links::Subject;
 use crate::ui::model::Model;
 use crate::ui::rows::Hit;
@@ -46,7 +46,11 @@ pub(super) fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
         // The wheel scrolls what is under it; the focus stays.
         let kept = model.focus;
         model.focus = pane;
-        rows(model, n);
+        match pane {
+            // The words are selected by the keys; the wheel moves what is told of them.
+            Pane::Inspector if kept == pane => scroll_inspector(model, n),
+            _ => rows(model, n),
+        }
         if !(kept.is_ring() && pane.is_ring()) {
             model.focus = kept;
         }

@@ -5,6 +5,7 @@ use super::source::words;
 use crate::diag::render::printable;
 use crate::engine::command::Loc;
 use crate::engine::session::StopKind;
+use crate::udma::count_of;
 use crate::ui::assembly::{Text, split};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
@@ -17,7 +18,7 @@ pub fn title(model: &Model) -> String {
     let ops = model.session.program().script.len();
     let at = match model.assembly.here {
         Some(k) => format!("at operation {} of {ops}", k + 1),
-        None => format!("past its {ops} operations"),
+        None => format!("past its {ops_operations}", ops_operations = count_of(ops, "operation")),
     };
     format!("source  line {} of {}, host {at}", model.assembly.cursor + 1, text.lines.len())
 }

@@ -2,6 +2,7 @@
 
 use super::{left_right, marker};
 use crate::diag::render::printable;
+use crate::engine::command::{COMMANDS, Group};
 use crate::engine::session::describe_event;
 use crate::ui::keymap::{Action, Binding, Does, KEYMAP, When};
 use crate::ui::layout::Class;
@@ -84,6 +85,7 @@ pub fn hints(model: &Model, width: u16) -> Row {
     };
     let module = model.has_module();
     let lesson = model.lesson.is_some();
+    let idle = !model.session.can_step();
     let here = When::In(model.focus);
     let own = || KEYMAP.iter().filter(move |b| b.when == here);
     let holds = move |b: &&Binding| {
@@ -95,7 +97,9 @@ pub fn hints(model: &Model, width: u16) -> Row {
         };
         // The pane with the focus may have another use for the key.
         let taken = || own().any(|o| o.keys.first() == b.keys.first());
-        !b.hint.is_empty() && has_place && !taken()
+        // Where nothing is run there is nowhere to go.
+        let useless = idle && matches!(b.does, Does::Command(c) if runs(c));
+        !b.hint.is_empty() && has_place && !taken() && !useless
     };
     let hinted = || own().filter(|b| !b.hint.is_empty()).chain(KEYMAP.iter().filter(holds));
     let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
@@ -108,6 +112,12 @@ pub fn hints(model: &Model, width: u16) -> Row {
         left.0.extend(more.0);
     }
     left_right(left, right, room)
+}
+
+/// Whether a command moves through the run.
+fn runs(command: &str) -> bool {
+    let verb = command.split_whitespace().next();
+    COMMANDS.iter().any(|c| Some(c.name) == verb && c.group == Group::Run)
 }
 
 /// Draws the open command line over the bottom of the screen; the place of the cursor.

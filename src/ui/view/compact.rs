@@ -5,8 +5,10 @@ use super::rings::{
 };
 use super::{human, inspector};
 use crate::diag::render::printable;
+use crate::udma::count_of;
 use crate::udma::{Desc, Dir, View, Word, class, field};
 use crate::ui::folding::RingLine;
+use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, wrap};
 
@@ -21,13 +23,50 @@ pub fn title(model: &Model) -> String {
             return format!("{} not known", d.name().to_uppercase());
         }
         let free = q.free(d).map_or(String::new(), |n| format!(" {n} free"));
-        format!("{} {} slots phase {}{free}", d.name().to_uppercase(), sw.size, sw.desc_ring_id)
+        format!(
+            "{} {} phase {}{free}",
+            d.name().to_uppercase(),
+            count_of(sw.size, "slot"),
+            sw.desc_ring_id
+        )
     };
     format!("{}, {}", one(Dir::Tx), one(Dir::Rx))
 }
 
+/// Fewest events that are shown below the rings.
+const LEAST_EVENTS: usize = 3;
+
+/// How many events there is room for below the rings in a pane of so many rows, where no pane
+/// shows them: what the rings leave free.
+pub fn events_below_rings(model: &Model, height: usize) -> usize {
+    let areas = &model.derived.areas;
+    if areas.pane(Pane::Events).is_some() || !areas.shared || !model.session.can_step() {
+        return 0;
+    }
+    // The headings of the slots, and the line over the events.
+    let left = height.saturating_sub(model.derived.ring.len() + 2);
+    if left >= LEAST_EVENTS { left } else { 0 }
+}
+
+/// The rings, and below them the events where there is room.
+pub fn table(model: &Model, width: usize, height: usize) -> Vec<Row> {
+    let mut out = rings(model, width);
+    let n = events_below_rings(model, height);
+    if n > 0 {
+        let t = model.theme;
+        let (across, _) = t.lines();
+        out.truncate(height - n - 1);
+        let mut head = Row::text(format!("{across} events "), t.border());
+        let rest = width.saturating_sub(head.width());
+        head.push(across.to_string().repeat(rest), t.border());
+        out.push(head);
+        out.extend(super::events::rows(model, width).into_iter().take(n));
+    }
+    out
+}
+
 /// A line per slot with both directions.
-pub fn rings(model: &Model, width: usize) -> Vec<Row> {
+fn rings(model: &Model, width: usize) -> Vec<Row> {
     let t = model.theme;
     let d = digits(model);
     let left = 3 + d + 3;
@@ -36,7 +75,12 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
     // tx: life, phase, flags, length, source; rx: glyph and life, flags, destination.
     let fixed = left + 8 + 3 + tx_flags + 1 + 7 + 1 + 1 + 10 + rx_flags + 1;
     let addresses = width.saturating_sub(fixed);
-    let (source, target) = (addresses / 2, addresses - addresses / 2);
+    // A ring without its other direction has the room of both.
+    let (source, target) = match model.arrangement.lone {
+        Some(Dir::Tx) => (addresses.saturating_sub(1), 1),
+        Some(Dir::Rx) => (8, addresses.saturating_sub(8)),
+        None => (addresses / 2, addresses - addresses / 2),
+    };
     let headings = format!(
         "{:left$}{:<8} p {:<tx_flags$} {:>7} {:<source$}   {:<8} {:<rx_flags$} {}",
         "", "tx", "flags", "length", "source", "rx", "flags", "destination"
@@ -52,7 +96,8 @@ pub fn rings(model: &Model, width: usize) -> Vec<Row> {
             RingLine::Fold(f) => {
                 let mut row = fold(model, f, Dir::Tx, d);
                 if f.alike.rx != f.alike.tx {
-                    row.push(format!("; rx {}", f.alike.rx.name()), t.life(f.alike.rx));
+                    let what = rings::life_of_many(f.alike.rx);
+                    row.push(format!("; rx {what}"), t.life(f.alike.rx));
                 }
                 out.push(row.hits(Hit::Slot(Dir::Tx, f.first)));
                 continue;
@@ -108,7 +153,12 @@ pub fn summary(model: &Model, width: u16) -> Vec<Row> {
     for line in wrap(&inspector::sentence(model), room).into_iter().take(2) {
         out.push(Row::text(format!(" {line}"), t.strong()));
     }
-    // An empty slot has no words to show.
+    // An empty slot has no words to show, but what will be put there.
+    if desc.is_zero() {
+        out.extend(
+            inspector::coming(model, room).into_iter().map(|l| Row::text(" ", t.text()).joined(l)),
+        );
+    }
     let words_of = if desc.is_zero() { &[] } else { Word::of(desc.view(model.selection.dir)) };
     for &word in words_of {
         let digits = usize::from(word.bits() / 4);

@@ -6,14 +6,17 @@ use super::{hex, human};
 use crate::check::flip::{Bit, Flip};
 use crate::diag::render::printable;
 use crate::diag::{Diagnostic, Severity};
-use crate::engine::ring::Life;
+use crate::engine::ring::{Event, EventKind, Life};
+use crate::engine::session::describe_event;
 use crate::learn::lesson_of;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class, payload};
 use crate::ui::flip::Stands;
+use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width, wrap};
 use crate::ui::seams;
+use crate::ui::ties::{has_slot, slots_of};
 use ratatui::style::Style;
 
 /// The slot and its sentence.
@@ -35,39 +38,102 @@ pub fn sentence(model: &Model) -> String {
     printable(&seams::sentence(desc, model.selection.dir, model.session.program().arch))
 }
 
-/// Bytes, rulers, pointer, meaning.
-pub fn rows(model: &Model, room: usize) -> Vec<Row> {
+/// Bytes, rulers, pointer, meaning, and what a flip of the selected bit does.
+///
+/// Where a flip is told and not all has room, words other than the selected bit's go without their
+/// rulers, the last first, then what the operation is; where that does not do it is scrolled ([`Model::inspector_top`]), and
+/// the last row says how much is below.
+pub fn rows(model: &Model, room: usize, height: usize) -> Vec<Row> {
+    let mut all = whole(model, room, height);
+    if all.len() <= height || height == 0 || !scrolls(model) {
+        return all;
+    }
+    let top = model.inspector_top.min(all.len() - height);
+    let below = all.len() - height - top;
+    all.drain(..top);
+    if below > 0 {
+        all.truncate(height - 1);
+        // The row that says so takes the place of one more.
+        let text = format!("{} below: PgDn", rows_more(below + 1));
+        all.push(Row::text(clip(&text, room), model.theme.accent()));
+    }
+    all
+}
+
+fn rows_more(n: usize) -> String {
+    if n == 1 { "1 more row".to_owned() } else { format!("{n} more rows") }
+}
+
+/// Whether what has no room is scrolled: while the bits are worked on.
+fn scrolls(model: &Model) -> bool {
+    model.focus == Pane::Inspector
+}
+
+/// How far it can be scrolled in an area of a size.
+pub fn last_top(model: &Model, room: usize, height: usize) -> usize {
+    match scrolls(model) {
+        true => whole(model, room, height).len().saturating_sub(height),
+        false => 0,
+    }
+}
+
+/// All of it, with as many rulers as have room.
+fn whole(model: &Model, room: usize, height: usize) -> Vec<Row> {
     let Some((desc, _)) = model.desc() else {
         return vec![Row::text("no slot is selected", model.theme.dim())];
     };
     let dir = model.selection.dir;
     let view = desc.view(dir);
+    let words: Vec<Word> = Word::of(view).to_vec();
+    let fields = |word: Word| -> Vec<&'static Field> { field::fields_of(view, word).collect() };
+    // A word that is one field needs no ruler.
+    let mut rulers: Vec<Vec<Row>> = words
+        .iter()
+        .map(|w| match fields(*w) {
+            f if f.len() > 1 => ruler(model, desc, &f, room),
+            _ => Vec::new(),
+        })
+        .collect();
+    let mut below = if desc.is_zero() { coming(model, room) } else { Vec::new() };
+    below.extend(notes(model, desc, room));
+    below.extend(meaning(model, desc, view, room));
+    below.extend(flipping(model, room));
+    let told = below.len();
+    if view == View::Tx || view == View::Meta {
+        below.extend(overlay(model, desc, room));
+    }
+    let mut have = 1 + words.len() + rulers.iter().map(Vec::len).sum::<usize>() + below.len();
+    if scrolls(model) {
+        let (selected, _) = model.bit();
+        for (word, ruler) in words.iter().zip(&mut rulers).rev().filter(|(w, _)| **w != selected) {
+            if have > height && !matches!(word, Word::BufPtr) {
+                have -= ruler.len();
+                ruler.clear();
+            }
+        }
+        // What the operation is stands beside its word, too, unless it may be several.
+        let clear = class::readings(desc.word1).len() < 2 && payload::words(desc).is_none();
+        if have > height && selected != Word::MetaCtrl && clear {
+            below.truncate(told);
+        }
+    }
     let mut out = vec![bytes(model, desc)];
-    for &word in Word::of(view) {
+    for (&word, ruler) in words.iter().zip(rulers) {
         let mut head = word_line(model, desc, word);
         if word == Word::BufPtr && !desc.is_zero() {
             head.push(format!("  {}", address(model, desc, dir, 40)), model.theme.strong());
             head.push(format!("  {}", human(desc.length())), model.theme.dim());
         }
-        let fields: Vec<&'static Field> = field::fields_of(view, word).collect();
-        // A word that is one field needs no ruler.
-        if fields.len() > 1 && !desc.is_zero() {
+        if fields(word).len() > 1 && !desc.is_zero() {
             head.push(
                 format!("  {}", super::compact::words(model, desc, word)),
                 model.theme.text(),
             );
         }
         out.push(head);
-        if fields.len() > 1 {
-            out.extend(ruler(model, desc, &fields, room));
-        }
+        out.extend(ruler);
     }
-    out.extend(notes(model, desc, room));
-    out.extend(meaning(model, desc, view, room));
-    out.extend(flipping(model, room));
-    if view == View::Tx || view == View::Meta {
-        out.extend(overlay(model, desc, room));
-    }
+    out.extend(below);
     out
 }
 
@@ -99,11 +165,42 @@ fn bytes(model: &Model, desc: Desc) -> Row {
     row
 }
 
+/// What is the next to be put into the selected slot, of the events that were looked at.
+pub fn coming(model: &Model, room: usize) -> Vec<Row> {
+    let t = model.theme;
+    let (here, s) = (model.session.position(), model.selection);
+    let (ties, size) = (&model.derived.ties, model.ring_size(s.dir));
+    let fills = |e: &Event| match e.kind {
+        EventKind::Stage { .. } | EventKind::CopyIn { .. } => {
+            e.queue() == model.queue()
+                && slots_of(e).into_iter().any(|of| has_slot(of, size, (s.dir, s.slot)))
+        }
+        _ => false,
+    };
+    let next = ties.all.iter().map(|x| x.event).find(|e| e.n > here && fills(e));
+    let (lead, text) = match next {
+        Some(e) => {
+            let words = describe_event(model.session.program(), &e);
+            ("filled ", format!("at event {} by {}: {words}", e.n, e.agent))
+        }
+        None if !model.session.can_step() => return Vec::new(),
+        None if ties.complete => ("filled ", "never, from here on".to_owned()),
+        None => ("filled ", format!("not before event {}", ties.range.1)),
+    };
+    let lines = wrap(&printable(&text), room.saturating_sub(lead.len()).max(20));
+    let row = |(i, l): (usize, String)| {
+        let head = if i == 0 { lead.to_owned() } else { " ".repeat(lead.len()) };
+        Row::text(head, t.dim()).with(l, t.text())
+    };
+    lines.into_iter().take(3).enumerate().map(row).collect()
+}
+
 /// The same slot at the last stop.
 fn before(model: &Model) -> Option<Desc> {
     let s = model.selection;
     let m = model.session.before();
-    crate::ui::model::slot_in(m, model.queue()?, s.dir, s.slot).map(|d| d.0)
+    crate::ui::model::slot_in(model.session.program(), m, model.queue()?, s.dir, s.slot)
+        .map(|d| d.0)
 }
 
 /// Name and value of a word, the digit of the selected bit lit.

@@ -47,7 +47,10 @@ fn title(model: &Model, play: &Play, width: usize) -> Row {
     let n = play.states().len();
     let mut row = Row::text(across.to_string(), t.border());
     let how = match (play.is_done(), play.is_solved()) {
-        (true, _) => " every task is solved ",
+        (true, _) => match model.lesson_next {
+            Some(n) => &format!(" every task is solved: T goes on to lesson {} ", n + 1),
+            None => " every task is solved ",
+        },
         (_, true) => " solved: T goes on ",
         _ => &format!(" {} ", play.how()),
     };

@@ -3,6 +3,7 @@
 use super::{hex, place};
 use crate::engine::ring::host::Host;
 use crate::engine::session::describe_event;
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::ui::model::{MarkerNews, Model};
 use crate::ui::rows::{Row, clip, width, wrap};
@@ -84,7 +85,9 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
             let what = if flips { "flips it" } else { "writes it" };
             format!("event {} {what}: {}: {}", e.n, e.agent, describe_event(program, &e))
         }
-        MarkerNews::NotWithin(n) => format!("not known yet: not within {n} events"),
+        MarkerNews::NotWithin(n) => {
+            format!("not known yet: not within {n_events}", n_events = count_of(n, "event"))
+        }
         MarkerNews::Never => "nothing changes it any more".to_owned(),
     };
     let news = wrap(&crate::diag::render::printable(&news), room.saturating_sub(6));
@@ -94,7 +97,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Row> {
     let polls = match waiting(model).and_then(|h| h.poll) {
         Some(p) => {
             let made = p.told + p.untold;
-            format!("{made} of {} reads made", made.saturating_add(p.left))
+            format!("{made} of {} made", count_of(made.saturating_add(p.left), "read"))
         }
         None => "not polled now".to_owned(),
     };

@@ -20,6 +20,8 @@ mod stages;
 mod stops;
 pub mod timeline;
 
+pub use compact::events_below_rings;
+pub use inspector::last_top;
 pub use memory::{shape as memory_shape, target as memory_target};
 
 use super::layout::{Areas, Pane};
@@ -110,10 +112,10 @@ pub fn tab_at(model: &Model, pane: Pane, column: u16) -> Option<Pane> {
 pub fn pane_rows(model: &Model, pane: Pane, width: u16, height: u16) -> Vec<Row> {
     let w = usize::from(width);
     match pane {
-        Pane::Tx | Pane::Rx if shares(model) => compact::rings(model, w),
+        Pane::Tx | Pane::Rx if shares(model) => compact::table(model, w, usize::from(height)),
         Pane::Tx => rings::rows(model, crate::udma::Dir::Tx, w),
         Pane::Rx => rings::rows(model, crate::udma::Dir::Rx, w),
-        Pane::Inspector => inspector::rows(model, w),
+        Pane::Inspector => inspector::rows(model, w, usize::from(height)),
         Pane::Marker => marker::rows(model, w),
         Pane::Memory => memory::rows(model, w, usize::from(height)),
         Pane::Events => events::rows(model, w),

@@ -4,12 +4,13 @@ use super::{human, place};
 use crate::engine::diff::Change;
 use crate::engine::ring::Life;
 use crate::engine::session::SlotStop;
+use crate::udma::count_of;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class};
 use crate::ui::folding::{Fold, RingCursor, RingLine};
 use crate::ui::links::Subject;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, clip, clip_middle, width};
+use crate::ui::rows::{Hit, Row, clip, clip_middle, width as width_of};
 use crate::ui::theme::Theme;
 use ratatui::style::Modifier;
 
@@ -24,7 +25,7 @@ pub fn title(model: &Model, dir: Dir) -> String {
         return format!("{name}  not known");
     }
     let free = q.free(dir).map_or(String::new(), |n| format!("  {n} free"));
-    format!("{name}  {} slots  phase {}{free}", sw.size, sw.desc_ring_id)
+    format!("{name}  {}  phase {}{free}", count_of(sw.size, "slot"), sw.desc_ring_id)
 }
 
 /// The lines of a ring, headings first.
@@ -57,21 +58,26 @@ pub fn fold(model: &Model, f: Fold, dir: Dir, digits: usize) -> Row {
         Dir::Tx => (f.alike.tx, f.alike.changed.0),
         Dir::Rx => (f.alike.rx, f.alike.changed.1),
     };
-    let what = match life {
-        Life::Guard => "guard, stay free".to_owned(),
-        Life::NeverWritten => "never written".to_owned(),
-        Life::Acked => "acked, free again".to_owned(),
-        life => life.name().to_owned(),
-    };
+    let what = life_of_many(life);
     let star = if changed { '*' } else { ' ' };
     let tx = dir == Dir::Tx;
     let mut its = model.derived.links.slots.range((tx, f.first)..(tx, f.first + f.count));
     let link = its.next().map_or(' ', |(_, slot)| link(model, dir, *slot));
     let text = format!("  {}{:>digits$}{star} ", life.glyph(t.ascii), "..");
     let mut row = Row::text(text, t.life(life)).with(link.to_string(), t.accent());
-    row.push(format!("{} {what}", f.count), t.life(life));
+    row.push(format!("{} {what}, {} to {}", f.count, f.first, f.end() - 1), t.life(life));
     let row = row.hits(Hit::Slot(dir, f.first));
     if changed { row.restyled(|s| t.changed(s)) } else { row }
+}
+
+/// What slots of a life are, in words.
+pub fn life_of_many(life: Life) -> &'static str {
+    match life {
+        Life::Guard => "guard, stay free",
+        Life::NeverWritten => "never written",
+        Life::Acked => "acked, free again",
+        life => life.name(),
+    }
 }
 
 /// Which columns there is room for.
@@ -93,7 +99,13 @@ impl Columns {
         let op = dir == Dir::Tx && width >= 56;
         let flags = flag_fields(dir).count() + 1;
         let left = MARKS + digits + 3 + LIFE + 3 + flags + if op { OP + 1 } else { 0 };
-        let length = 7;
+        // No wider than what is in sight, so that addresses have the room.
+        let shown = model.derived.ring.iter().filter_map(|line| match line {
+            RingLine::Slot(slot) => model.slot(dir, *slot),
+            _ => None,
+        });
+        let longest = shown.filter(|(d, _)| !d.is_zero()).map(|(d, _)| width_of(&length(d, dir)));
+        let length = longest.max().unwrap_or(0).max("length".len());
         Columns { digits, op, length, addr: width.saturating_sub(left + length + 1) }
     }
 
@@ -271,14 +283,48 @@ pub fn address(model: &Model, desc: Desc, dir: Dir, room: usize) -> String {
         }
         None => place(model, desc.ptr),
     };
-    if width(&long) <= room {
+    if width_of(&long) <= room {
         return long;
     }
+    shortened(&long, room)
+}
+
+/// An address in at most `room` columns: its name is cut, its offset stays whole with its `0x`;
+/// where that has no room either, dots stand for what is left out.
+fn shortened(long: &str, room: usize) -> String {
     match long.rsplit_once("+0x") {
-        Some((name, offset)) if offset.len() + 2 <= room => {
-            let head: String = name.chars().take(room - offset.len() - 1).collect();
-            format!("{head}+{offset}")
+        Some((name, offset)) if offset.len() + 4 <= room => {
+            let head: String = name.chars().take(room - offset.len() - 3).collect();
+            format!("{head}+0x{offset}")
         }
-        _ => clip_middle(&long, room),
+        _ => clip_middle(long, room),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However little room there is, an offset without `0x` is not written, and one with it
+        /// is the whole one.
+        #[test]
+        fn an_offset_is_written_with_its_base(
+            name in "[a-z_0-9]{1,20}",
+            offset in 0u64..,
+            room in 1usize..50,
+        ) {
+            let digits = format!("+{offset:#x}");
+            let long = format!("{name}{digits}");
+            let short = shortened(&long, room);
+            prop_assert!(width_of(&short) <= room, "{short}");
+            let cut = short.contains("..") && !name.contains("..");
+            match short.rsplit_once('+') {
+                Some((_, after)) if !cut => prop_assert_eq!(format!("+{after}"), digits),
+                // Digits alone are the end of a text that has no room for dots.
+                _ => prop_assert!(cut || room < 6, "{short}"),
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::command::Pass;
 use crate::engine::lower::Stage;
 use crate::engine::validate::Verdict;
 use crate::load::bir::listing::Listing;
+use crate::udma::count_of;
 use crate::ui::aligned::{Kind, Shown, changed_words};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
@@ -25,7 +26,7 @@ pub fn title(model: &Model) -> String {
     let Some(view) = &model.passes.view else { return "passes".to_owned() };
     let n = |kind| view.aligned.count(kind);
     if view.before.stage == view.after.stage {
-        return format!("passes  {} lines as loaded", view.after.lines.len());
+        return format!("passes  {} as loaded", count_of(view.after.lines.len(), "line"));
     }
     let counts = [("changed", Kind::Changed), ("added", Kind::Added), ("removed", Kind::Removed)];
     let parts: Vec<String> = counts
@@ -43,7 +44,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let Some(view) = &model.passes.view else {
         return vec![Row::text("the program is rings without a module", model.theme.dim())];
     };
-    let parts = split(height);
+    let parts = split(height, model.source_tells(view));
     let mut out = match parts.table {
         0 => Vec::new(),
         1 => vec![strip(model, width)],
@@ -82,14 +83,24 @@ fn detail(model: &Model, view: &View, width: usize) -> Vec<Row> {
         _ => None,
     });
     let mut head = Row::text(format!("{across} "), t.border());
-    let name =
-        pos.map_or("no instruction".to_owned(), |p| super::source::origin(model, &view.after, p));
+    // What stands in the text's own pane is not said twice: here is how it differs.
+    let beside = model.source_stands();
+    let name = match (&before, &after, pos) {
+        (Some(a), Some(b), _) if beside && a == b => "as before".to_owned(),
+        (Some(_), Some(_), _) if beside => "changed".to_owned(),
+        (None, Some(_), _) if beside => format!("added by {}", view.after.stage),
+        (Some(_), None, _) if beside => format!("gone after {}", view.after.stage),
+        (_, _, Some(p)) => super::source::origin(model, &view.after, p),
+        (_, _, None) => "no instruction".to_owned(),
+    };
     head.push(clip(&name, width.saturating_sub(4)), t.strong());
     head.push(" ", t.text());
     let rest = width.saturating_sub(head.width());
     head.push(across.to_string().repeat(rest), t.border());
     let mut out = vec![head];
     match (before, after) {
+        (Some(a), Some(b)) if beside && a == b => {}
+        (None, Some(_)) if beside => {}
         (Some(a), Some(b)) if a != b => {
             let [x, y] = changed_words(&a, &b);
             out.extend(in_full(model, ("- ", t.error()), &a, &x, width));
@@ -176,7 +187,8 @@ fn stages(model: &Model, width: usize) -> Vec<Row> {
     head.pad_to(found);
     head.push("found", t.dim());
     head.pad_to(memory);
-    head.push("memory", t.dim());
+    let name = if width >= memory + "memory".len() { "memory" } else { "mem" };
+    head.push(name, t.dim());
     let mut out = vec![head];
     let done = snapshots(model);
     for (k, stage) in Stage::ALL.into_iter().enumerate() {

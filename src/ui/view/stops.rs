@@ -2,6 +2,7 @@
 
 use crate::diag::render::printable;
 use crate::engine::session::{Stop, StopKind, Then};
+use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip};
@@ -14,7 +15,7 @@ pub fn title(model: &Model) -> String {
     let hits: u64 = s.stops().iter().map(|s| s.hits).sum();
     let mut out = match s.stops().len() {
         0 => "none set".to_owned(),
-        n => format!("{n} set, {off} disabled, {hits} hits"),
+        n => format!("{n} set, {off} disabled, {hits}", hits = count_of(hits, "hit")),
     };
     let shown = s.displays().len();
     if shown > 0 {

@@ -7,6 +7,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::{Agent, Life, Phase};
 use crate::engine::session::{Cell, Column, Did, Lane, Lanes, Looked, Signs, StopKind};
 use crate::udma::Dir;
+use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Row, clip};
@@ -33,7 +34,7 @@ pub fn title(model: &Model) -> String {
     }
     let per = view.len.div_ceil(view.columns);
     if per > 1 {
-        out.push_str(&format!("; a column is {per} events"));
+        out.push_str(&format!("; a column is {per_events}", per_events = count_of(per, "event")));
     }
     let worst = lanes.columns.iter().map(|c| c.looked).max().unwrap_or_default();
     out.push_str(match worst {

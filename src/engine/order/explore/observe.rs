@@ -9,6 +9,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::digest::digest;
 use crate::engine::ring::{Agent, Event, Machine, Memory};
 use crate::engine::schedule::{CpuAct, EngineAct, Moment};
+use crate::udma::count_of;
 use crate::udma::{Desc, Dir};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -72,9 +73,10 @@ impl Break {
                     String::new()
                 };
                 format!(
-                    "{poll} sees the marker of batch {batch} before its data: {len} bytes at {} \
+                    "{poll} sees the marker of batch {batch} before its data: {len_bytes} at {} \
                      ({write}) are not in memory{more}",
-                    p.name_addr(*addr)
+                    p.name_addr(*addr),
+                    len_bytes = count_of(len, "byte")
                 )
             }
             Break::OtherSlot { fetch, slot, got, calm } => format!(

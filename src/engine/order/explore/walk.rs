@@ -15,6 +15,7 @@ use crate::engine::ring::{Agent, Machine};
 use crate::engine::schedule::{CpuAct, EngineAct, Hold, Moment};
 use crate::limits::{MAX_EXPLORE_NODES, MAX_EXPLORE_STATES};
 use crate::udma::Dir;
+use crate::udma::count_of;
 use imbl::{OrdSet, Vector};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -115,9 +116,9 @@ impl Walk<'_, '_> {
                 Stand::Disturbed => disturbed = true,
                 Stand::Spent => {
                     return Err(format!(
-                        "the bound of {} events was reached: neither is it proved nor was an \
+                        "the bound of {} was reached: neither is it proved nor was an \
                          order found",
-                        self.budget.bound.steps
+                        count_of(self.budget.bound.steps, "event")
                     ));
                 }
                 Stand::Choose(choices) => {

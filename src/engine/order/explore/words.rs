@@ -9,6 +9,7 @@ use crate::engine::ring::Machine;
 use crate::engine::schedule::{BarrierEdit, CpuAct, EngineAct, Moment, Schedule};
 use crate::engine::session::describe_event;
 use crate::udma::Dir;
+use crate::udma::count_of;
 use std::collections::BTreeSet;
 
 /// Steps that are shown at most.
@@ -20,23 +21,23 @@ impl Explored {
         let r = self.readings;
         match &self.verdict {
             Verdict::Proved(Proof::NoRace) => vec![format!(
-                "no allowed order breaks the program: nothing races in its {} events, so every \
+                "no allowed order breaks the program: nothing races in its {}, so every \
                  order shows the same ({r})",
-                self.events
+                count_of(self.events, "event")
             )],
             Verdict::Proved(Proof::EveryOrder { states }) => vec![format!(
                 "no allowed order breaks the program: every order was walked, {states} states and \
-                 {} events; its {} races change nothing ({r})",
-                self.steps,
-                self.races.len()
+                 {}; its {} change nothing ({r})",
+                count_of(self.steps, "event"),
+                count_of(self.races.len(), "race")
             )],
             Verdict::Open(why) => vec![
                 format!("neither proved nor broken: {why}"),
                 format!(
-                    "{} races in {} events; {} events of other orders were looked at ({r})",
-                    self.races.len(),
-                    self.events,
-                    self.steps
+                    "{} in {}; {} of other orders were looked at ({r})",
+                    count_of(self.races.len(), "race"),
+                    count_of(self.events, "event"),
+                    count_of(self.steps, "event")
                 ),
             ],
             Verdict::Broken(found) => self.broken(p, found),
@@ -82,8 +83,8 @@ impl Fix {
             "proved: no allowed order breaks the program then".to_owned()
         } else {
             format!(
-                "proved: nothing races with it there then; {} races elsewhere are left",
-                self.left
+                "proved: nothing races with it there then; {} elsewhere are left",
+                count_of(self.left, "race")
             )
         };
         vec![
@@ -150,7 +151,7 @@ impl Found {
         for (before, text) in shown.into_iter().skip(skip) {
             gap += before;
             if gap > 0 {
-                out.push(format!(".. {gap} events"));
+                out.push(format!(".. {gap_events}", gap_events = count_of(gap, "event")));
             }
             gap = 0;
             out.push(text);

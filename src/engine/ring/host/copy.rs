@@ -6,6 +6,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, Ret, Role};
 use crate::engine::ring::machine::Machine;
 use crate::engine::ring::queue::Pending;
+use crate::udma::count_of;
 use crate::udma::host::{MARKER_BYTES, next_async_handle};
 use crate::udma::profile::{
     H2T_DESC_COUNT, MAX_DESC_BYTES, MEMSET_BUF_BYTES, SYNC_THRESHOLD, WaitKind,
@@ -115,7 +116,10 @@ impl Machine {
         let ask = Ask { src, dst, size, barrier_code, set_dst_int: false, role: Role::Data };
         let (kind, ret) = self.stage(p, queue, ask);
         if ret == Ret::Code(Errno::NOMEM.0) {
-            self.ring_is_full(queue, &format!("; {left} bytes are left"));
+            self.ring_is_full(
+                queue,
+                &format!("; {left_bytes} are left", left_bytes = count_of(left, "byte")),
+            );
         }
         Chunk { kind, ret, size, last }
     }
@@ -127,11 +131,16 @@ impl Machine {
             let (sw, hw) = (q.sw(Dir::Tx), q.hw(Dir::Tx));
             sw.staged.saturating_sub(hw.posted)
         });
-        let text = format!("no free slot after {lost} pairs of this batch{more}");
+        let text = format!(
+            "no free slot after {lost_pairs} of this batch{more}",
+            lost_pairs = count_of(lost, "pair")
+        );
         self.find(Diagnostic::new("R017", text));
         if lost > 0 {
             let text = format!(
-                "{lost} slots of each ring stay taken: the doorbell is never rung for them"
+                "{} of each ring {} taken: the doorbell is never rung for them",
+                count_of(lost, "slot"),
+                super::start::stay(lost)
             );
             self.find(Diagnostic::new("R015", text));
         }

@@ -7,6 +7,7 @@ use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::lint;
 use crate::engine::ring::machine::{Machine, Polling};
 use crate::engine::ring::queue::{SwRing, ix};
+use crate::udma::count_of;
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::queue_init::{
     OuterQueueInit, QueueInit, RingAt, check_outer_queue_init, queue_init,
@@ -244,11 +245,11 @@ impl Machine {
         self.find(late);
         let Counts { m2s, s2m } = counts;
         let slots = if m2s == s2m {
-            format!("{m2s} slots of each ring")
+            format!("{} of each ring {}", count_of(m2s, "slot"), stay(m2s))
         } else {
-            format!("{m2s} Tx and {s2m} Rx slots")
+            format!("{m2s} Tx and {s2m} Rx slots stay")
         };
-        let text = format!("{slots} stay taken: a batch that times out is never acked");
+        let text = format!("{slots} taken: a batch that times out is never acked");
         self.find(Diagnostic::new("R015", text));
     }
 
@@ -289,4 +290,9 @@ impl Machine {
             Next::Last(kind, Ret::OK)
         }
     }
+}
+
+/// What so many slots do that are not freed.
+pub(super) fn stay(slots: impl Into<u64>) -> &'static str {
+    if slots.into() == 1 { "stays" } else { "stay" }
 }

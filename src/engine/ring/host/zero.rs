@@ -6,6 +6,7 @@ use super::{Ask, Frame, Next};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{Ret, Role};
 use crate::engine::ring::machine::Machine;
+use crate::udma::count_of;
 use crate::udma::profile::{MAX_DESC_BYTES, PAGE_BYTES, WaitKind, ZeroCopyPolicy};
 use crate::udma::{Barrier, Errno, Generation};
 
@@ -154,7 +155,13 @@ impl Machine {
                 if ret != Ret::OK {
                     if ret == Ret::Code(Errno::NOMEM.0) {
                         let left = c.left + c.batch_left + size;
-                        self.ring_is_full(queue, &format!("; {left} bytes are left"));
+                        self.ring_is_full(
+                            queue,
+                            &format!(
+                                "; {left_bytes} are left",
+                                left_bytes = count_of(left, "byte")
+                            ),
+                        );
                     }
                     return Next::Last(kind, ret);
                 }

@@ -5,10 +5,12 @@ use super::super::look::{explain_code, explain_desc};
 use super::super::stops;
 use super::{Swept, initial, words};
 use crate::diag::Diagnostic;
+use crate::diag::terms::term;
 use crate::engine::command::{COMMANDS, Explain, Loc, Subject};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine};
 use crate::engine::session::{EvalError, Outcome, Session, Watch, describe_event, queue_of};
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, reg};
 use std::collections::BTreeMap;
@@ -51,6 +53,9 @@ impl Session {
             }
             Explain::Loc(Loc::Name(name)) if self.program().module.is_none() => {
                 let Some(area) = self.area_named(name) else {
+                    if term(name).is_some() {
+                        return explain_code(name, self.program().arch);
+                    }
                     let usage =
                         COMMANDS.iter().find(|c| c.name == "explain").map_or("", |c| c.usage);
                     let d = Diagnostic::new("S003", format!("`{name}` is no code, fault or place"));
@@ -59,7 +64,12 @@ impl Session {
                 self.explain_addr(area.addr, watch)?
             }
             Explain::Loc(Loc::Name(name)) => {
-                return self.provenance(&Subject::Name(name.clone()), watch);
+                let known = self.provenance(&Subject::Name(name.clone()), watch);
+                return match term(name) {
+                    // What the module has of that name comes first.
+                    Some(_) if known.is_err() => explain_code(name, self.program().arch),
+                    _ => known,
+                };
             }
             Explain::Loc(Loc::Within(name, offset)) => {
                 let text = || format!("no location or region is named `{name}`");
@@ -228,7 +238,8 @@ impl Session {
         if !named {
             let text = format!("no event up to here is of batch {n} of {id}");
             let has = self.machine.queue(id).map_or(0, |q| q.batches);
-            return Err(Diagnostic::new("S005", text).help(format!("{has} batches were rung")));
+            return Err(Diagnostic::new("S005", text)
+                .help(format!("{has_batches} were rung", has_batches = count_of(has, "batch"))));
         }
         Ok(self.batch_lines(id, n, &events))
     }
@@ -263,8 +274,10 @@ impl Session {
             })
             .sum();
         out.push(format!(
-            "  staged: {pairs} pairs, {copied} descriptors copied in{}",
-            if refused > 0 { format!(", {refused} refused") } else { String::new() }
+            "  staged: {pairs}, {copied_descriptors} copied in{}",
+            if refused > 0 { format!(", {refused} refused") } else { String::new() },
+            pairs = count_of(pairs, "pair"),
+            copied_descriptors = count_of(copied, "descriptor")
         ));
         let mut stage = |name: &str, e: Option<&Event>| {
             out.push(match e {
@@ -300,7 +313,7 @@ impl Session {
             let text = describe_event(self.program(), fault);
             out.push(format!("  event {}: {text}", fault.n));
         }
-        out.push(format!("  {bytes} bytes made visible so far"));
+        out.push(format!("  {bytes} made visible so far", bytes = count_of(bytes, "byte")));
         let start = format!("batch {n} timed out");
         let late = self.machine.findings.iter().find(|d| d.message.starts_with(&start));
         if let Some(d) = late {
@@ -437,8 +450,8 @@ impl Session {
             out.push(text);
         }
         out.push(format!(
-            "  {} batches rung, {} acked or given up; the marker's polled word is {}",
-            q.batches,
+            "  {} rung, {} acked or given up; the marker's polled word is {}",
+            count_of(q.batches, "batch"),
             q.ledger.done(),
             self.program().name_addr(q.marker.wrapping_add(4))
         ));

@@ -9,6 +9,7 @@ use crate::engine::ring::host::Frame;
 use crate::engine::ring::json::event_json;
 use crate::engine::ring::{Event, EventKind, Role};
 use crate::engine::session::{Outcome, Session, Watch, describe_event};
+use crate::udma::count_of;
 use crate::udma::describe::{self, FieldRow};
 use crate::udma::{Barrier, DESC_BYTES, Dir};
 use serde_json::{Value, json};
@@ -152,7 +153,7 @@ impl Session {
                 format!("the driver's desc_ring_id was {} as it took the slot", taken.ring_id)
             }
             "length" if size == 0 => "size 0 was asked for, which stands for 65536".to_owned(),
-            "length" => format!("{size} bytes were asked for"),
+            "length" => format!("{size_bytes} were asked for", size_bytes = count_of(size, "byte")),
             "buf_ptr" => {
                 let (what, addr) =
                     if dir == Dir::Tx { ("source", src) } else { ("destination", dst) };

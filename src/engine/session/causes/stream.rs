@@ -6,6 +6,7 @@ use crate::bir::{Dtype, TransposeOp};
 use crate::engine::ring::Machine;
 use crate::engine::ring::device::{Packet, Work};
 use crate::engine::ring::queue::Held;
+use crate::udma::count_of;
 use crate::udma::payload::Payload;
 use imbl::Vector;
 
@@ -40,12 +41,14 @@ impl Stream {
     pub fn computes(&self) -> Option<String> {
         match &self.work {
             Work::Copy | Work::Refused(_) => None,
-            Work::Replicate(n) => Some(format!("replicate, {n} times")),
+            Work::Replicate(n) => {
+                Some(format!("replicate, {n_times}", n_times = count_of(n, "time")))
+            }
             Work::Compute(payload) => Some(match &**payload {
                 Payload::Transpose { .. } => "transpose".to_owned(),
                 Payload::Cast { .. } => "cast".to_owned(),
                 Payload::Sum { sources, .. } => {
-                    format!("{} of {} sources", payload.class(), sources.len())
+                    format!("{} of {}", payload.class(), count_of(sources.len(), "source"))
                 }
             }),
         }

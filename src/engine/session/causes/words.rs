@@ -25,6 +25,7 @@ pub(super) fn life(life: Life, q: &Queue, dir: Dir) -> String {
         }
         Life::Staged => "staged: written, the engine does not know of it; it waits for the doorbell".into(),
         Life::Stale => "stale: holds a descriptor of an earlier lap, or of before the initialisation; nothing waits for it".into(),
+        Life::NotRun => "not run: nothing runs this ring here, so nothing is known of its life".into(),
         Life::NeverWritten => "never written: nothing was put there".into(),
     }
 }

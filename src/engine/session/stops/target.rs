@@ -15,6 +15,7 @@ use crate::engine::program::QueueId;
 use crate::engine::provenance::{Found, Provenance};
 use crate::engine::ring::{Event, EventKind, Machine, Ret};
 use crate::limits::MAX_NAMES_COMPARED;
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, cause, reg};
 use std::collections::BTreeSet;
@@ -410,7 +411,10 @@ impl Session {
         if last < size {
             return Ok(());
         }
-        let text = format!("`{dir}[{last}]` is not in a ring of {size} slots");
+        let text = format!(
+            "`{dir}[{last}]` is not in a ring of {size_slots}",
+            size_slots = count_of(size, "slot")
+        );
         Err(Diagnostic::new("S005", text))
     }
 
@@ -503,7 +507,7 @@ fn bytes_words(s: &Session, area: &Area) -> String {
     };
     match area.bytes() {
         1 => format!("1 byte at {name}{nowhere}"),
-        n => format!("{n} bytes at {name}{nowhere}"),
+        n => format!("{n_bytes} at {name}{nowhere}", n_bytes = count_of(n, "byte")),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::engine::command::{Access, Watched};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::ring::{Event, EventKind, Machine, Memory};
 use crate::limits::{MAX_WATCH_CHANGE_BYTES, MAX_WATCH_TOLD_BYTES};
+use crate::udma::count_of;
 use crate::udma::{DESC_BYTES, Dir};
 
 /// Bytes that are watched where nothing is said: a word, as the marker is one.
@@ -180,7 +181,10 @@ pub(super) fn check_area(area: Area, on: Access) -> Result<(), Diagnostic> {
     }
     if area.addr.checked_add(area.len - 1).is_none() {
         let Area { addr, len, .. } = area;
-        let text = format!("{len} bytes from {addr:#x} on go beyond the last address");
+        let text = format!(
+            "{len_bytes} from {addr:#x} on go beyond the last address",
+            len_bytes = count_of(len, "byte")
+        );
         return Err(Diagnostic::new("S003", text));
     }
     if on == Access::Change && area.bytes() > MAX_WATCH_CHANGE_BYTES {

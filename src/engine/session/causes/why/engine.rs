@@ -5,6 +5,7 @@ use crate::diag::Diagnostic;
 use crate::engine::ring::Ret;
 use crate::engine::ring::device::{self, Work};
 use crate::engine::ring::event::{EventKind, Stall};
+use crate::udma::count_of;
 use crate::udma::profile::MARKER;
 use crate::udma::{Dir, Errno};
 
@@ -90,9 +91,14 @@ impl View<'_> {
             ("PKT_LEN", Dir::Rx) => {
                 let (has, needs) = (q.packet.rx_bytes, q.packet.need);
                 let what = if has < needs { "too short" } else { "too long" };
-                format!("the packet gives {needs} bytes, its Rx descriptors take {has}: {what}")
+                format!(
+                    "the packet gives {needs_bytes}, its Rx descriptors take {has}: {what}",
+                    needs_bytes = count_of(needs, "byte")
+                )
             }
-            ("PKT_LEN", Dir::Tx) => format!("its packet has {} bytes so far", q.packet.tx_bytes),
+            ("PKT_LEN", Dir::Tx) => {
+                format!("its packet has {} so far", count_of(q.packet.tx_bytes, "byte"))
+            }
             ("PREFETCH_MAX_DESC", _) => format!("it is number {} of its packet", q.packet.tx.len()),
             ("PREFETCH_FIRST", _) => {
                 let has = if desc(Dir::Tx)?.first() { "has" } else { "has no" };
@@ -123,8 +129,9 @@ impl View<'_> {
                 let missing = p.need.saturating_sub(p.rx_bytes);
                 if let Some(b) = lost {
                     chain.cause(format!(
-                        "the device lost the RX doorbell of event {}, for {} descriptors (a scenario, MODEL)",
-                        b.event, b.value
+                        "the device lost the RX doorbell of event {}, for {} (a scenario, MODEL)",
+                        b.event,
+                        count_of(b.value, "descriptor")
                     ));
                 } else if staged > 0 {
                     let slots = self.slots(Dir::Rx, rx.posted, staged);
@@ -137,11 +144,10 @@ impl View<'_> {
                     chain.cause(format!("{slots} is written and not posted: {rung}"));
                 } else if let Some(first) = p.rx.front() {
                     chain.cause(format!(
-                        "{} takes {} of the packet's {} bytes: too short, and no more Rx descriptor is written",
+                        "{} takes {} of the packet's {}: too short, and no more Rx descriptor is written",
                         self.slots(Dir::Rx, first.k, p.rx.len() as u64),
                         p.rx_bytes,
-                        p.need
-                    ));
+                        count_of(p.need, "byte")));
                 } else {
                     chain.cause(format!(
                         "no Rx descriptor is written beyond the {} posted ones",
@@ -149,9 +155,8 @@ impl View<'_> {
                     ));
                 }
                 chain.cause(format!(
-                    "RX is not armed for what TX streams: {missing} bytes of the packet at {} have no Rx descriptor; the queue stalls (MODEL)",
-                    self.slots(Dir::Tx, p.tx.front().map_or(tx.fetched, |x| x.k), 1)
-                ));
+                    "RX is not armed for what TX streams: {missing_bytes} of the packet at {} have no Rx descriptor; the queue stalls (MODEL)",
+                    self.slots(Dir::Tx, p.tx.front().map_or(tx.fetched, |x| x.k), 1), missing_bytes = count_of(missing, "byte")));
             }
             Stall::PacketIncomplete => {
                 let from = p.tx.front().map_or(tx.fetched, |x| x.k);
@@ -282,8 +287,8 @@ impl View<'_> {
             parts.push(format!("{} staged and never rung", taken - rung));
         }
         chain.cause(format!(
-            "of its {} slots {taken} are taken ({}), and the 16 before the ack cursor are never handed out",
-            sw.size,
+            "of its {} {taken} are taken ({}), and the 16 before the ack cursor are never handed out",
+            count_of(sw.size, "slot"),
             if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
         ));
     }
@@ -298,12 +303,14 @@ impl View<'_> {
         let newest = self.past.staged.map_or(0, |e| e.n);
         match self.past.bells[0].filter(|b| b.event > newest) {
             Some(b) if b.lost => chain.cause(format!(
-                "the device lost the TX doorbell of event {}, for {} descriptors (a scenario, MODEL)",
-                b.event, b.value
+                "the device lost the TX doorbell of event {}, for {} (a scenario, MODEL)",
+                b.event,
+                count_of(b.value, "descriptor")
             )),
             Some(b) => chain.cause(format!(
-                "the TX doorbell of event {} was for {} descriptors: too few",
-                b.event, b.value
+                "the TX doorbell of event {} was for {}: too few",
+                b.event,
+                count_of(b.value, "descriptor")
             )),
             None if self.ahead.bells[0].is_some() => {
                 let n = self.ahead.bells[0].map_or(0, |e| e.n);
@@ -333,8 +340,9 @@ impl View<'_> {
         }
         if let Some(b) = self.past.bells[0].filter(|b| b.lost) {
             chain.cause(format!(
-                "the device lost the TX doorbell of event {}, for {} descriptors (a scenario, MODEL)",
-                b.event, b.value
+                "the device lost the TX doorbell of event {}, for {} (a scenario, MODEL)",
+                b.event,
+                count_of(b.value, "descriptor")
             ));
         } else if self.ahead.bells[0].is_none() {
             chain.cause("no TX doorbell: no Tx descriptor is written, and none is posted");
@@ -408,9 +416,9 @@ impl View<'_> {
             return format!("no descriptor of what is written writes {word}");
         };
         format!(
-            "no descriptor writes {word}: the last one, {}, writes {} bytes to {}",
+            "no descriptor writes {word}: the last one, {}, writes {} to {}",
             self.slots(dir, k, 1),
-            d.length(),
+            count_of(d.length(), "byte"),
             device::resolve(self.p, d.ptr).map_or_else(
                 |var| format!("variable {var}, which the program does not have"),
                 |addr| self.p.name_addr(addr)

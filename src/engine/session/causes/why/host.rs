@@ -4,6 +4,7 @@ use super::{Chain, View};
 use crate::diag::Diagnostic;
 use crate::engine::ring::host::Frame;
 use crate::udma::Dir;
+use crate::udma::count_of;
 
 /// A moment of virtual time.
 pub(super) fn time(ns: u64) -> String {
@@ -20,7 +21,7 @@ impl View<'_> {
         if self.ahead.flip.is_some_and(|f| f.n < gave_up.n) || self.ahead.trouble.is_some() {
             return;
         }
-        let left = waiter.cpu.poll.map(|p| format!(", {} reads are left", p.left));
+        let left = waiter.cpu.poll.map(|p| format!(", {} are left", count_of(p.left, "read")));
         let flip = match self.ahead.flip {
             Some(f) => format!("the marker flips at {}, event {}", time(f.t_ns), f.n),
             None => "the marker does not flip at all".to_owned(),
@@ -60,10 +61,10 @@ impl View<'_> {
             Some(poll) => {
                 let end = poll.next_ns.saturating_add(poll.left.saturating_mul(1000));
                 format!(
-                    "{} polls {what} for batch {}: {} reads made, {} left, until {}; then it returns {ret}",
+                    "{} polls {what} for batch {}: {} made, {} left, until {}; then it returns {ret}",
                     w.name,
                     w.cpu.batch,
-                    poll.told + poll.untold,
+                    count_of(poll.told + poll.untold, "read"),
                     poll.left,
                     time(end)
                 )
