@@ -9,7 +9,7 @@ use dmadbg::engine::lower::{self, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options};
 use dmadbg::engine::order::Readings;
 use dmadbg::engine::ring::machine;
-use dmadbg::engine::validate::{Reference, validate};
+use dmadbg::engine::validate::Reference;
 use dmadbg::load::bir::tape::Tape;
 use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_json, write_text};
 use dmadbg::load::module::{LoadedModule, ModuleOptions};
@@ -98,7 +98,7 @@ fn large() {
         if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
             let (cpu, begin) = (on_cpu(), Instant::now());
             let run = exec::Options::default();
-            let proof = validate(&m.lowered, Some(&p), &m.memory, &run).unwrap();
+            let proof = m.validate(Some(&p), &run).unwrap();
             let took = begin.elapsed().as_secs_f64();
             println!(
                 "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts; {}",

@@ -6,6 +6,7 @@
 
 mod batches;
 mod bytes;
+mod packets;
 
 use super::lower::{Lowered, Stage};
 use super::module_run::{self, Initial};
@@ -107,6 +108,7 @@ pub struct Reference {
     program: exec::Program,
     start: Memory,
     end: Memory,
+    verified: bool,
     /// What it found.
     pub findings: Vec<Finding>,
     /// Whether it came to its end.
@@ -147,7 +149,14 @@ impl Reference {
         let mut end = start.clone();
         let outcome = exec::run(&program, &mut end, options);
         let complete = outcome.error().is_none();
-        Ok(Reference { program, start, end, findings: outcome.findings, complete })
+        let (verified, findings) = (false, outcome.findings);
+        Ok(Reference { program, start, end, verified, findings, complete })
+    }
+
+    /// Says whether the verifier was asked about the module and had no error to tell.
+    #[must_use]
+    pub fn verified(self, verified: bool) -> Reference {
+        Reference { verified, ..self }
     }
 
     /// The memory at its end.
@@ -160,8 +169,13 @@ impl Reference {
         self.program.layout()
     }
 
-    /// As [`Reference::judge`], for a form that the verifier accepts.
+    /// As [`Reference::judge`], for a form that the verifier accepts. The module itself is not
+    /// run again; where the verifier is known to accept it, it is not asked either.
     pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        if self.complete && Arc::ptr_eq(self.program.module(), module) {
+            let found = if self.verified { None } else { unsound(module) };
+            return found.unwrap_or(Verdict::Same);
+        }
         match unsound(module) {
             Some(found) => found,
             None => self.judge(module, options),
@@ -444,8 +458,56 @@ impl Validation {
     }
 }
 
-/// Runs every snapshot, and the program on rings, against the module as loaded. A stage that
-/// left the module as it was has the verdict of the stage before: it is not run again.
+/// The verdicts on one stage after the other. A stage that left the module as it was has the
+/// verdict of the stage before: it is not verified and run again.
+#[derive(Debug)]
+pub struct Stages<'a> {
+    reference: &'a Reference,
+    before: Option<(Arc<Module>, Verdict)>,
+}
+
+impl<'a> Stages<'a> {
+    /// Before the first stage.
+    pub fn new(reference: &'a Reference) -> Stages<'a> {
+        Stages { reference, before: None }
+    }
+
+    /// The verdict on the next stage, which made this of the module.
+    pub fn judge(&mut self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        let verdict = match &self.before {
+            Some((m, verdict)) if Arc::ptr_eq(m, module) => return verdict.clone(),
+            _ => self.reference.judge_sound(module, options),
+        };
+        self.before = Some((module.clone(), verdict.clone()));
+        verdict
+    }
+}
+
+/// Something to do; what comes of it stays where it was put.
+pub type Task<'a> = &'a mut (dyn FnMut() + Send);
+
+/// How a validation goes about it.
+pub struct How<'a> {
+    /// The verifier had no error to tell of the module as loaded.
+    pub verified: bool,
+    /// Does both, one beside the other where whoever asks has threads.
+    pub both: &'a dyn Fn(Task<'_>, Task<'_>),
+}
+
+impl Default for How<'_> {
+    /// Nothing is known, and one is done after the other.
+    fn default() -> Self {
+        How {
+            verified: false,
+            both: &|a, b| {
+                a();
+                b();
+            },
+        }
+    }
+}
+
+/// Runs every snapshot, and the program on rings, against the module as loaded.
 ///
 /// # Errors
 /// The memory does not fit the module (S012).
@@ -455,30 +517,39 @@ pub fn validate(
     initial: &Initial,
     options: &exec::Options,
 ) -> Result<Validation, Vec<Diagnostic>> {
+    validate_so(lowered, rings, initial, options, &How::default())
+}
+
+/// As [`validate`], in this manner.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_so(
+    lowered: &Lowered,
+    rings: Option<&Program>,
+    initial: &Initial,
+    options: &exec::Options,
+    how: &How<'_>,
+) -> Result<Validation, Vec<Diagnostic>> {
     let mut out = Validation { stages: Vec::new(), findings: Vec::new() };
     let Some(first) = lowered.snapshots.first() else { return Ok(out) };
     let reference = Reference::new(first.module.clone(), initial, options)?;
+    let reference = reference.verified(how.verified);
     out.findings.clone_from(&reference.findings);
     if !reference.complete {
         out.stages.push((first.stage, Verdict::Failed(reference.findings)));
         return Ok(out);
     }
     out.stages.push((first.stage, Verdict::Same));
-    let mut before: Option<(&Arc<Module>, Verdict)> = None;
-    for s in &lowered.snapshots[1..] {
-        let verdict = match &before {
-            Some((m, verdict)) if Arc::ptr_eq(m, &s.module) => verdict.clone(),
-            // The run as loaded is the reference's own.
-            _ if Arc::ptr_eq(&first.module, &s.module) => {
-                unsound(&s.module).unwrap_or(Verdict::Same)
-            }
-            _ => reference.judge_sound(&s.module, options),
-        };
-        out.stages.push((s.stage, verdict.clone()));
-        before = Some((&s.module, verdict));
-    }
-    if let Some(p) = rings {
-        out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));
-    }
+    let mut on_rings = None;
+    let mut judge_stages = || {
+        let mut stages = Stages::new(&reference);
+        let later = lowered.snapshots[1..].iter();
+        out.stages.extend(later.map(|s| (s.stage, stages.judge(&s.module, options))));
+    };
+    let mut judge_rings =
+        || on_rings = rings.map(|p| reference.judge_rings(p, Readings::default()));
+    (how.both)(&mut judge_rings, &mut judge_stages);
+    out.stages.extend(on_rings.map(|v| (Stage::Rings, v)));
     Ok(out)
 }
