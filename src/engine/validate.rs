@@ -173,20 +173,25 @@ impl Reference {
     /// run again; where the verifier is known to accept it, it is not asked either.
     pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
         if self.complete && Arc::ptr_eq(self.program.module(), module) {
-            let found = if self.verified { None } else { unsound(module) };
+            let found = if self.verified { None } else { unsound(module, self.layout()) };
             return found.unwrap_or(Verdict::Same);
         }
-        match unsound(module) {
-            Some(found) => found,
-            None => self.judge(module, options),
-        }
+        unsound(module, &Layout::new(module)).unwrap_or_else(|| self.judge(module, options))
+    }
+
+    fn judge_sound_of(&self, program: &exec::Program, options: &exec::Options) -> Verdict {
+        unsound(program.module(), program.layout())
+            .unwrap_or_else(|| self.judge_of(program, options))
     }
 
     /// Compares a later form of the same module, run from the same memory.
     pub fn judge(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
-        let program = exec::Program::new(module.clone());
+        self.judge_of(&exec::Program::new(module.clone()), options)
+    }
+
+    fn judge_of(&self, program: &exec::Program, options: &exec::Options) -> Verdict {
         let mut end = self.start.clone();
-        let outcome = exec::run(&program, &mut end, options);
+        let outcome = exec::run(program, &mut end, options);
         if outcome.error().is_some() {
             let errors = |f: &&Finding| f.diag.severity == Severity::Error;
             return Verdict::Failed(outcome.findings.iter().filter(errors).cloned().collect());
@@ -195,7 +200,7 @@ impl Reference {
             None => Verdict::Same,
             Some(at) => {
                 let mut other = Trace::new(at.0);
-                other.module(&program, self.layout(), self.start.clone(), options);
+                other.module(program, self.layout(), self.start.clone(), options);
                 Verdict::Differs(self.explain(at, other))
             }
         }
@@ -263,9 +268,9 @@ impl Reference {
 
 /// What the verifier refuses a form for. What lacks a queue has been told of; a stage may not have
 /// come to it yet.
-fn unsound(module: &Module) -> Option<Verdict> {
+fn unsound(module: &Module, layout: &Layout) -> Option<Verdict> {
     let rules = verify::Options { unqueued: Severity::Warning };
-    let mut found = verify::verify_with(module, &Layout::new(module), &rules);
+    let mut found = verify::verify_with(module, layout, &rules);
     found.retain(|f| f.diag.severity == Severity::Error);
     (!found.is_empty()).then_some(Verdict::Failed(found))
 }
@@ -463,20 +468,33 @@ impl Validation {
 #[derive(Debug)]
 pub struct Stages<'a> {
     reference: &'a Reference,
+    prepared: Option<&'a exec::Program>,
     before: Option<(Arc<Module>, Verdict)>,
 }
 
 impl<'a> Stages<'a> {
     /// Before the first stage.
     pub fn new(reference: &'a Reference) -> Stages<'a> {
-        Stages { reference, before: None }
+        Stages { reference, prepared: None, before: None }
+    }
+
+    /// One of the stages was prepared for its execution already.
+    #[must_use]
+    pub fn prepared(self, prepared: Option<&'a exec::Program>) -> Stages<'a> {
+        Stages { prepared, ..self }
     }
 
     /// The verdict on the next stage, which made this of the module.
     pub fn judge(&mut self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
         let verdict = match &self.before {
             Some((m, verdict)) if Arc::ptr_eq(m, module) => return verdict.clone(),
-            _ => self.reference.judge_sound(module, options),
+            _ => match self.prepared.filter(|p| Arc::ptr_eq(p.module(), module)) {
+                // The module as loaded is asked about in its own way.
+                Some(p) if !Arc::ptr_eq(self.reference.program.module(), module) => {
+                    self.reference.judge_sound_of(p, options)
+                }
+                _ => self.reference.judge_sound(module, options),
+            },
         };
         self.before = Some((module.clone(), verdict.clone()));
         verdict
@@ -543,7 +561,8 @@ pub fn validate_so(
     out.stages.push((first.stage, Verdict::Same));
     let mut on_rings = None;
     let mut judge_stages = || {
-        let mut stages = Stages::new(&reference);
+        let exec = rings.and_then(|p| p.module.as_ref()).map(|m| &m.exec);
+        let mut stages = Stages::new(&reference).prepared(exec);
         let later = lowered.snapshots[1..].iter();
         out.stages.extend(later.map(|s| (s.stage, stages.judge(&s.module, options))));
     };
