@@ -28,7 +28,7 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
 }
 
 /// Every instruction of some blocks, those in loops too.
-fn each(blocks: &mut Vec<Block>, f: &mut dyn FnMut(&mut Inst)) {
+fn each(blocks: &mut [Block], f: &mut dyn FnMut(&mut Inst)) {
     for inst in blocks.iter_mut().flat_map(|b| &mut b.insts) {
         let inst = Arc::make_mut(inst);
         f(inst);

@@ -69,6 +69,9 @@ pub(super) struct Edge {
     pub carried: bool,
 }
 
+/// A DMA block, with its position in its queue.
+pub(super) type Placed = (u32, Arc<Inst>);
+
 /// An instruction of the function.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -95,7 +98,7 @@ pub(super) struct Entry {
     pub on_true: Option<Target>,
     pub on_false: Option<Target>,
     /// Of a trigger: for each block that it names its position in the queue, and itself.
-    pub fires: Box<[Option<(u32, Arc<Inst>)>]>,
+    pub fires: Box<[Option<Placed>]>,
 }
 
 impl Entry {
