@@ -9,7 +9,7 @@ use dmadbg::engine::lower::{self, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options};
 use dmadbg::engine::order::Readings;
 use dmadbg::engine::ring::machine;
-use dmadbg::engine::validate::{Reference, validate};
+use dmadbg::engine::validate::Reference;
 use dmadbg::load::bir::tape::Tape;
 use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_json, write_text};
 use dmadbg::load::module::{LoadedModule, ModuleOptions};
@@ -65,12 +65,22 @@ fn module(n: u64) -> String {
     text
 }
 
+/// The most memory that was resident so far.
+fn peak() -> String {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    text.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("").to_owned()
+}
+
 /// A large module all the way: `DMADBG_BENCH_DMAS` static copies (a million), read, verified,
-/// lowered and put on rings, as the program does it; then proved.
+/// lowered and put on rings, as the program does it; with `DMADBG_BENCH_PROOF` proved too.
 fn large() {
     let n = std::env::var("DMADBG_BENCH_DMAS").ok().and_then(|t| t.parse().ok());
     let n: u64 = n.unwrap_or(1_000_000);
-    for n in [n / 4, n / 2, n] {
+    let ns = match std::env::var_os("DMADBG_BENCH_ONE") {
+        Some(_) => vec![n],
+        None => vec![n / 4, n / 2, n],
+    };
+    for n in ns {
         let json = text_to_json("m", &module(n)).unwrap();
         let opts = ModuleOptions::default();
         let (cpu, begin) = (on_cpu(), Instant::now());
@@ -79,22 +89,22 @@ fn large() {
         let read = begin.elapsed().as_secs_f64();
         let p = m.program(&opts, Profile::default_profile()).unwrap();
         let all = begin.elapsed().as_secs_f64();
-        let peak = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let peak = peak.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("").to_owned();
         println!(
-            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {peak}",
+            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {}",
             json.len() / 1_000_000,
             cpu_since(cpu),
+            peak(),
         );
         if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
             let (cpu, begin) = (on_cpu(), Instant::now());
             let run = exec::Options::default();
-            let proof = validate(&m.lowered, Some(&p), &m.memory, &run).unwrap();
+            let proof = m.validate(Some(&p), &run).unwrap();
             let took = begin.elapsed().as_secs_f64();
             println!(
-                "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts",
+                "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts; {}",
                 cpu_since(cpu),
-                proof.stages.len()
+                proof.stages.len(),
+                peak(),
             );
         }
     }
@@ -102,6 +112,9 @@ fn large() {
 
 fn main() {
     large();
+    if std::env::var_os("DMADBG_BENCH_NO_ROWS").is_some() {
+        return;
+    }
     for n in [1_000u64, 10_000, 50_000] {
         let text = module(n);
         let loaded = read_text("m", &text).unwrap().module;

@@ -7,7 +7,7 @@ use crate::check::{self, RingPair, RingView, Survey};
 use crate::diag::{Place, Policy, Report};
 use crate::engine::lower::Stage;
 use crate::engine::order::{self, Readings};
-use crate::engine::validate::{Verdict, validate};
+use crate::engine::validate::Verdict;
 use crate::load::module::LoadedModule;
 use crate::udma::Dir;
 use serde_json::json;
@@ -190,7 +190,7 @@ fn facts(input: &Input) -> CheckFacts {
 fn proof(m: &LoadedModule, input: &Input) -> Report {
     let mut report = Report::default();
     let options = exec::Options::default();
-    let v = match validate(&m.lowered, input.program.as_deref(), &m.memory, &options) {
+    let v = match m.validate(input.program.as_deref(), &options) {
         Ok(v) => v,
         Err(all) => return Report::from(all),
     };

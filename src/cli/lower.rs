@@ -10,7 +10,7 @@ use crate::engine::module_run;
 use crate::engine::order::Readings;
 use crate::engine::program::Program;
 use crate::engine::ring::EventKind;
-use crate::engine::validate::{Reference, Verdict, worst};
+use crate::engine::validate::{Reference, Stages, Verdict, worst};
 use crate::load::bir::{write_json, write_text};
 use crate::load::module::{LoadedModule, ModuleOptions, read_memory};
 use crate::load::{container, source};
@@ -91,11 +91,13 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
     let reference = if prove {
         Some(
             Reference::new(m.module.clone(), &m.memory, &exec::Options::default())
-                .map_err(Report::from)?,
+                .map_err(Report::from)?
+                .verified(true),
         )
     } else {
         None
     };
+    let mut stages = reference.as_ref().map(Stages::new);
     let mut rows = Vec::new();
     let mut texts = Vec::new();
     let mut seen = |s: &Snapshot, micros| {
@@ -107,12 +109,12 @@ pub fn run(args: &LowerArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             (false, Stage::Loaded) => Some(Verdict::Failed(r.findings.clone())),
             (false, _) => None,
             (true, Stage::Loaded) => Some(Verdict::Same),
-            (true, _) => Some(r.judge_sound(&s.module, &exec::Options::default())),
+            (true, _) => stages.as_mut().map(|r| r.judge(&s.module, &exec::Options::default())),
         });
         rows.push(Row { stage: s.stage, stats: s.stats, ring: None, verdict, micros });
     };
     let mut begun = Instant::now();
-    let lowered = lower::lower_with(&m.module, &options.lower, stop, &mut |s| {
+    let lowered = lower::lower_shared(m.module.clone(), &options.lower, stop, &mut |s| {
         let micros = begun.elapsed().as_micros();
         seen(s, micros);
         begun = Instant::now();

@@ -357,7 +357,7 @@ impl ModuleRun {
                 }
             }
             Action::Transfers(groups) => {
-                self.batches(inst.as_deref(), &groups, &mut work, &mut remarks)?;
+                self.batches(inst.as_deref(), groups, &mut work, &mut remarks)?;
             }
         }
         if let Some(i) = &inst {
@@ -369,27 +369,28 @@ impl ModuleRun {
     fn batches(
         &self,
         inst: Option<&Inst>,
-        groups: &[Group],
+        mut groups: Vec<Group>,
         work: &mut Work,
         remarks: &mut Vec<Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        let fired = groups.iter().find_map(|g| g.fired.as_ref());
-        let named = match (fired, inst.map(|i| &i.body)) {
+        let fired = groups.iter().find_map(|g| g.fired.clone());
+        let named = match (&fired, inst.map(|i| &i.body)) {
             (Some(f), _) => Some(&f.queue),
             (None, Some(Body::Dma(d))) => d.queue.as_ref(),
             (None, Some(Body::Trigger(t))) => t.queue.as_ref(),
             _ => None,
         };
-        if let Some(block) = fired.and_then(|f| self.exec.dma_block(&f.queue, &f.block)) {
+        if let Some(block) = fired.as_ref().and_then(|f| self.exec.dma_block(&f.queue, &f.block)) {
             work.updates.extend(block.1.updates.iter().map(|u| (u.id, u.value)));
         }
-        for g in groups {
+        for g in &groups {
             if let Some(at) = g.unwritten_index {
                 let text = format!("an index at {at:#x} is read that nobody wrote");
                 remarks.push(Diagnostic::new("R009", text).severity(Severity::Warning));
             }
         }
-        let moved: Vec<Vec<Transfer>> = groups.iter().map(|g| g.transfers.clone()).collect();
+        let moved: Vec<Vec<Transfer>> =
+            groups.iter_mut().map(|g| std::mem::take(&mut g.transfers)).collect();
         if moved.iter().all(Vec::is_empty) {
             return Ok(());
         }
@@ -410,7 +411,7 @@ impl ModuleRun {
         };
         let of_group = |k: &u32| groups.get(*k as usize).map(origin);
         let own = work.inst.map_or(Pos::ADDED, |i| i.0);
-        let block = fired.map(|f| (f.position, f.count));
+        let block = fired.as_ref().map(|f| (f.position, f.count));
         let own = Origin { inst: own, item, block, descriptor: None };
         let mut from: Vec<Origin> = authored.group_of.iter().filter_map(of_group).collect();
         let mut rest = authored.packets;

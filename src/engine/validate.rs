@@ -4,6 +4,10 @@
 //! Equal bytes cannot show a missing barrier in a calm run, so that the run on rings also goes
 //! through the order check.
 
+mod batches;
+mod bytes;
+mod packets;
+
 use super::lower::{Lowered, Stage};
 use super::module_run::{self, Initial};
 use super::order::{self, Readings};
@@ -105,6 +109,7 @@ pub struct Reference {
     program: exec::Program,
     start: Memory,
     end: Memory,
+    verified: bool,
     /// What it found.
     pub findings: Vec<Finding>,
     /// Whether it came to its end.
@@ -145,7 +150,14 @@ impl Reference {
         let mut end = start.clone();
         let outcome = exec::run(&program, &mut end, options);
         let complete = outcome.error().is_none();
-        Ok(Reference { program, start, end, findings: outcome.findings, complete })
+        let (verified, findings) = (false, outcome.findings);
+        Ok(Reference { program, start, end, verified, findings, complete })
+    }
+
+    /// Says whether the verifier was asked about the module and had no error to tell.
+    #[must_use]
+    pub fn verified(self, verified: bool) -> Reference {
+        Reference { verified, ..self }
     }
 
     /// The memory at its end.
@@ -158,19 +170,29 @@ impl Reference {
         self.program.layout()
     }
 
-    /// As [`Reference::judge`], for a form that the verifier accepts.
+    /// As [`Reference::judge`], for a form that the verifier accepts. The module itself is not
+    /// run again; where the verifier is known to accept it, it is not asked either.
     pub fn judge_sound(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
-        match unsound(module) {
-            Some(found) => found,
-            None => self.judge(module, options),
+        if self.complete && Arc::ptr_eq(self.program.module(), module) {
+            let found = if self.verified { None } else { unsound(module, self.layout()) };
+            return found.unwrap_or(Verdict::Same);
         }
+        unsound(module, &Layout::new(module)).unwrap_or_else(|| self.judge(module, options))
+    }
+
+    fn judge_sound_of(&self, program: &exec::Program, options: &exec::Options) -> Verdict {
+        unsound(program.module(), program.layout())
+            .unwrap_or_else(|| self.judge_of(program, options))
     }
 
     /// Compares a later form of the same module, run from the same memory.
     pub fn judge(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
-        let program = exec::Program::new(module.clone());
+        self.judge_of(&exec::Program::new(module.clone()), options)
+    }
+
+    fn judge_of(&self, program: &exec::Program, options: &exec::Options) -> Verdict {
         let mut end = self.start.clone();
-        let outcome = exec::run(&program, &mut end, options);
+        let outcome = exec::run(program, &mut end, options);
         if outcome.error().is_some() {
             let errors = |f: &&Finding| f.diag.severity == Severity::Error;
             return Verdict::Failed(outcome.findings.iter().filter(errors).cloned().collect());
@@ -179,7 +201,7 @@ impl Reference {
             None => Verdict::Same,
             Some(at) => {
                 let mut other = Trace::new(at.0);
-                other.module(&program, self.layout(), self.start.clone(), options);
+                other.module(program, self.layout(), self.start.clone(), options);
                 Verdict::Differs(self.explain(at, other))
             }
         }
@@ -187,6 +209,20 @@ impl Reference {
 
     /// Compares a run on rings from the same memory, and looks for races in it.
     pub fn judge_rings(&self, p: &Program, readings: Readings) -> Verdict {
+        if self.proves_rings(p, readings) {
+            return Verdict::Same;
+        }
+        self.judge_rings_plainly(p, readings)
+    }
+
+    /// Whether a run on rings is shown batch by batch to leave the same memory, without a race.
+    /// No says nothing: the plain run must be made.
+    pub fn proves_rings(&self, p: &Program, readings: Readings) -> bool {
+        self.complete && batches::proves(p, self, readings)
+    }
+
+    /// As [`Reference::judge_rings`], event by event.
+    pub fn judge_rings_plainly(&self, p: &Program, readings: Readings) -> Verdict {
         // What has no end here has none on rings.
         if !self.complete {
             return Verdict::Failed(self.findings.clone());
@@ -233,9 +269,9 @@ impl Reference {
 
 /// What the verifier refuses a form for. What lacks a queue has been told of; a stage may not have
 /// come to it yet.
-fn unsound(module: &Module) -> Option<Verdict> {
+fn unsound(module: &Module, layout: &Layout) -> Option<Verdict> {
     let rules = verify::Options { unqueued: Severity::Warning };
-    let mut found = verify::verify_with(module, &Layout::new(module), &rules);
+    let mut found = verify::verify_with(module, layout, &rules);
     found.retain(|f| f.diag.severity == Severity::Error);
     (!found.is_empty()).then_some(Verdict::Failed(found))
 }
@@ -428,8 +464,69 @@ impl Validation {
     }
 }
 
-/// Runs every snapshot, and the program on rings, against the module as loaded. A stage that
-/// left the module as it was has the verdict of the stage before: it is not run again.
+/// The verdicts on one stage after the other. A stage that left the module as it was has the
+/// verdict of the stage before: it is not verified and run again.
+#[derive(Debug)]
+pub struct Stages<'a> {
+    reference: &'a Reference,
+    prepared: Option<&'a exec::Program>,
+    before: Option<(Arc<Module>, Verdict)>,
+}
+
+impl<'a> Stages<'a> {
+    /// Before the first stage.
+    pub fn new(reference: &'a Reference) -> Stages<'a> {
+        Stages { reference, prepared: None, before: None }
+    }
+
+    /// One of the stages was prepared for its execution already.
+    #[must_use]
+    pub fn prepared(self, prepared: Option<&'a exec::Program>) -> Stages<'a> {
+        Stages { prepared, ..self }
+    }
+
+    /// The verdict on the next stage, which made this of the module.
+    pub fn judge(&mut self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
+        let verdict = match &self.before {
+            Some((m, verdict)) if Arc::ptr_eq(m, module) => return verdict.clone(),
+            _ => match self.prepared.filter(|p| Arc::ptr_eq(p.module(), module)) {
+                // The module as loaded is asked about in its own way.
+                Some(p) if !Arc::ptr_eq(self.reference.program.module(), module) => {
+                    self.reference.judge_sound_of(p, options)
+                }
+                _ => self.reference.judge_sound(module, options),
+            },
+        };
+        self.before = Some((module.clone(), verdict.clone()));
+        verdict
+    }
+}
+
+/// Something to do; what comes of it stays where it was put.
+pub type Task<'a> = &'a mut (dyn FnMut() + Send);
+
+/// How a validation goes about it.
+pub struct How<'a> {
+    /// The verifier had no error to tell of the module as loaded.
+    pub verified: bool,
+    /// Does both, one beside the other where whoever asks has threads.
+    pub both: &'a dyn Fn(Task<'_>, Task<'_>),
+}
+
+impl Default for How<'_> {
+    /// Nothing is known, and one is done after the other.
+    fn default() -> Self {
+        How {
+            verified: false,
+            both: &|a, b| {
+                a();
+                b();
+            },
+        }
+    }
+}
+
+/// Runs every snapshot, and the program on rings, against the module as loaded.
 ///
 /// # Errors
 /// The memory does not fit the module (S012).
@@ -439,30 +536,40 @@ pub fn validate(
     initial: &Initial,
     options: &exec::Options,
 ) -> Result<Validation, Vec<Diagnostic>> {
+    validate_so(lowered, rings, initial, options, &How::default())
+}
+
+/// As [`validate`], in this manner.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_so(
+    lowered: &Lowered,
+    rings: Option<&Program>,
+    initial: &Initial,
+    options: &exec::Options,
+    how: &How<'_>,
+) -> Result<Validation, Vec<Diagnostic>> {
     let mut out = Validation { stages: Vec::new(), findings: Vec::new() };
     let Some(first) = lowered.snapshots.first() else { return Ok(out) };
     let reference = Reference::new(first.module.clone(), initial, options)?;
+    let reference = reference.verified(how.verified);
     out.findings.clone_from(&reference.findings);
     if !reference.complete {
         out.stages.push((first.stage, Verdict::Failed(reference.findings)));
         return Ok(out);
     }
     out.stages.push((first.stage, Verdict::Same));
-    let mut before: Option<(&Arc<Module>, Verdict)> = None;
-    for s in &lowered.snapshots[1..] {
-        let verdict = match &before {
-            Some((m, verdict)) if Arc::ptr_eq(m, &s.module) => verdict.clone(),
-            // The run as loaded is the reference's own.
-            _ if Arc::ptr_eq(&first.module, &s.module) => {
-                unsound(&s.module).unwrap_or(Verdict::Same)
-            }
-            _ => reference.judge_sound(&s.module, options),
-        };
-        out.stages.push((s.stage, verdict.clone()));
-        before = Some((&s.module, verdict));
-    }
-    if let Some(p) = rings {
-        out.stages.push((Stage::Rings, reference.judge_rings(p, Readings::default())));
-    }
+    let mut on_rings = None;
+    let mut judge_stages = || {
+        let exec = rings.and_then(|p| p.module.as_ref()).map(|m| &m.exec);
+        let mut stages = Stages::new(&reference).prepared(exec);
+        let later = lowered.snapshots[1..].iter();
+        out.stages.extend(later.map(|s| (s.stage, stages.judge(&s.module, options))));
+    };
+    let mut judge_rings =
+        || on_rings = rings.map(|p| reference.judge_rings(p, Readings::default()));
+    (how.both)(&mut judge_rings, &mut judge_stages);
+    out.stages.extend(on_rings.map(|v| (Stage::Rings, v)));
     Ok(out)
 }

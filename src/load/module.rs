@@ -2,6 +2,7 @@
 //! `docs/lowering.md`).
 
 use super::bir::{Spans, read_json, read_text};
+use crate::bir::exec;
 use crate::bir::memory::from_hex;
 use crate::bir::{
     Arch, At, Expr, Finding, Layout, Module, OperandKind, Part, Placed, Pos, TensorKind, verify,
@@ -11,6 +12,7 @@ use crate::engine::lower::{self, Lowered, Stage};
 use crate::engine::module_run::{self, Initial};
 use crate::engine::program::Program;
 use crate::engine::ring::memory::pattern_byte;
+use crate::engine::validate::{How, Task, Validation, validate_so};
 use crate::limits::MAX_DEFAULT_MEMORY_BYTES;
 use crate::udma::{Generation, Profile};
 use std::collections::{BTreeMap, HashSet};
@@ -140,6 +142,20 @@ impl LoadedModule {
         self.findings.iter().any(|f| f.diag.severity == Severity::Error)
     }
 
+    /// Every stage, and the program on rings, against the module as loaded: those beside this.
+    ///
+    /// # Errors
+    /// The memory does not fit the module (S012).
+    pub fn validate(
+        &self,
+        rings: Option<&Program>,
+        options: &exec::Options,
+    ) -> Result<Validation, Vec<Diagnostic>> {
+        let verified = !self.is_wrong();
+        let how = How { verified, both: &beside };
+        validate_so(&self.lowered, rings, &self.memory, options, &how)
+    }
+
     /// The module on rings.
     ///
     /// # Errors
@@ -156,6 +172,13 @@ impl LoadedModule {
         let place = |pos: Pos| self.spans.place(&At::Inst(pos, Part::Whole));
         module_run::program(&self.lowered, &place, &self.memory, &ring)
     }
+}
+
+fn beside(one: Task<'_>, other: Task<'_>) {
+    thread::scope(|s| {
+        s.spawn(one);
+        other();
+    });
 }
 
 /// Reads a file of memory: one object, location name to hex of its bytes, row-major.

@@ -379,17 +379,22 @@ impl Control {
     pub(super) fn armed<'a>(&self, p: &'a Program, item: Item) -> Option<(Fired, &'a Arc<Inst>)> {
         let inst = &p.entry(item).inst;
         let Body::Trigger(t) = &inst.body else { return None };
-        let (queue, count) = (t.queue.as_ref()?, self.fires(item));
-        let which = count.checked_rem(t.dma_blocks.len() as u64)?;
-        let name = &t.dma_blocks[which as usize];
-        let (position, block) = p.dma_block(queue, name)?;
-        let (queue, name) = (queue.clone(), name.clone());
+        let (which, (position, block)) = self.block(p, item)?;
+        let (queue, name) = (t.queue.clone()?, t.dma_blocks.get(which)?.clone());
+        let (position, count) = (*position, self.fires(item));
         Some((Fired { trigger: inst.pos, queue, block: name, position, count }, block))
+    }
+
+    /// The same, by its number among those that the trigger names.
+    fn block<'a>(&self, p: &'a Program, item: Item) -> Option<(usize, &'a (u32, Arc<Inst>))> {
+        let all = &p.entry(item).fires;
+        let which = self.fires(item).checked_rem(all.len() as u64)? as usize;
+        Some((which, all.get(which)?.as_ref()?))
     }
 
     /// Waits of an instruction, and of the block that it fires.
     fn waits<'a>(&self, p: &'a Program, item: Item) -> impl Iterator<Item = &'a Wait> {
-        let block = self.armed(p, item).map_or(&[][..], |(_, b)| &b.waits);
+        let block = self.block(p, item).map_or(&[][..], |(_, b)| &b.1.waits);
         p.entry(item).inst.waits.iter().chain(block)
     }
 
@@ -425,7 +430,7 @@ impl Control {
             return;
         }
         let inst = &entry.inst;
-        let block = self.armed(p, item).map(|(_, b)| b);
+        let block = self.block(p, item).map(|(_, b)| &b.1);
         match &inst.body {
             Body::Trigger(_) => {
                 let n = self.fires(item);

@@ -5,8 +5,8 @@
 
 use super::order;
 use crate::bir::module::{At, Body, Finding, Inst, Module, Part};
+use crate::bir::quick::QuickMap;
 use crate::bir::{Engine, Layout, Name, Opcode};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,6 +69,9 @@ pub(super) struct Edge {
     pub carried: bool,
 }
 
+/// A DMA block, with its position in its queue.
+pub(super) type Placed = (u32, Arc<Inst>);
+
 /// An instruction of the function.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -94,6 +97,8 @@ pub(super) struct Entry {
     /// Of a branch: the blocks to which it may lead.
     pub on_true: Option<Target>,
     pub on_false: Option<Target>,
+    /// Of a trigger: for each block that it names its position in the queue, and itself.
+    pub fires: Box<[Option<Placed>]>,
 }
 
 impl Entry {
@@ -137,7 +142,7 @@ pub struct Program {
     pub(super) entries: Vec<Entry>,
     pub(super) regions: Vec<Region>,
     active: Engines,
-    blocks: HashMap<Name, HashMap<Name, (u32, Arc<Inst>)>>,
+    blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>>,
     findings: Vec<Finding>,
 }
 
@@ -153,14 +158,20 @@ impl Program {
         build.branches();
         build.engines();
         build.lists();
-        let mut blocks: HashMap<Name, HashMap<Name, (u32, Arc<Inst>)>> = HashMap::new();
+        let mut blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>> = QuickMap::default();
         for q in &module.queues {
             let of = blocks.entry(q.name.clone()).or_default();
             for (k, b) in (0u32..).zip(q.dma_blocks()) {
                 of.entry(b.name.clone()).or_insert((k, b.clone()));
             }
         }
-        let Build { entries, regions, active, findings } = build;
+        let Build { mut entries, regions, active, findings } = build;
+        for e in &mut entries {
+            let Body::Trigger(t) = &e.inst.body else { continue };
+            let of = t.queue.as_ref().and_then(|q| blocks.get(q));
+            let found = t.dma_blocks.iter().map(|name| of?.get(name).cloned());
+            e.fires = found.collect();
+        }
         let mut p = Program { module, layout, entries, regions, active, blocks, findings };
         p.edges();
         order::conflicts(&mut p);
@@ -239,7 +250,7 @@ impl Program {
     /// each loop (or list of blocks with branches) around the last one in it: one of those is
     /// the nearest earlier instance.
     fn edges(&mut self) {
-        let mut by_name: HashMap<Name, Vec<Item>> = HashMap::new();
+        let mut by_name: QuickMap<Name, Vec<Item>> = QuickMap::default();
         for (k, e) in (0u32..).zip(&self.entries) {
             by_name.entry(e.inst.name.clone()).or_default().push(Item(k));
         }
@@ -375,6 +386,7 @@ impl Build {
             path: path.into(),
             on_true: None,
             on_false: None,
+            fires: Box::default(),
         });
         if looping {
             let id = RegionId(self.regions.len() as u32);

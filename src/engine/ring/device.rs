@@ -18,7 +18,7 @@ use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::template::Template;
 use crate::udma::{DESC_BYTES, Desc, Dir, cause};
 use imbl::Vector;
-pub use work::{Refusal, Work, judge, rx_bytes};
+pub use work::{Refusal, Work, compute, judge, rx_bytes};
 
 mod work;
 
@@ -192,6 +192,23 @@ pub fn single_work(desc: &Desc) -> Option<Work> {
 /// Whether the flags of the one Rx descriptor of a packet are good.
 pub fn rx_is_plain(desc: &Desc) -> bool {
     !desc.concat() && desc.first() == desc.last()
+}
+
+/// What is wrong with the flags of the Rx descriptors of a packet, and at which of them: either
+/// none is set, or FIRST, CONCAT and LAST as on Tx.
+pub fn rx_flags(count: usize, desc: impl Fn(usize) -> Desc) -> Option<(&'static str, usize)> {
+    let flagged = |d: Desc| d.first() || d.last() || d.concat();
+    if !(0..count).any(|n| flagged(desc(n))) {
+        return None;
+    }
+    let ends = |n| n + 1 == count;
+    let bad_first = (0..count).find(|n| desc(*n).first() != (*n == 0));
+    let bad_last =
+        || (0..count).find(|n| desc(*n).last() != ends(*n) || desc(*n).concat() == ends(*n));
+    match bad_first {
+        Some(n) => Some(("STRM_FIRST", n)),
+        None => Some(("STRM_LAST", bad_last()?)),
+    }
 }
 
 /// The address that a descriptor names, a symbolic one resolved.
@@ -412,23 +429,9 @@ impl Machine {
             let at = packet.rx.last().map_or((0, 0), place);
             return Some(self.fault(p, i, Dir::Rx, "PKT_LEN", at));
         }
-        let flagged = packet.rx.iter().any(|x| x.desc.first() || x.desc.last() || x.desc.concat());
-        if !flagged {
-            return None;
-        }
-        let end = packet.rx.len() - 1;
-        let bad_first = packet.rx.iter().enumerate().find(|(n, x)| x.desc.first() != (*n == 0));
-        let bad_last = packet
-            .rx
-            .iter()
-            .enumerate()
-            .find(|(n, x)| x.desc.last() != (*n == end) || x.desc.concat() == (*n == end));
-        if let Some((_, x)) = bad_first {
-            let at = place(x);
-            return Some(self.fault(p, i, Dir::Rx, "STRM_FIRST", at));
-        }
-        let at = place(bad_last?.1);
-        Some(self.fault(p, i, Dir::Rx, "STRM_LAST", at))
+        let (name, n) = rx_flags(packet.rx.len(), |n| packet.rx[n].desc)?;
+        let at = place(&packet.rx[n]);
+        Some(self.fault(p, i, Dir::Rx, name, at))
     }
 
     fn read(&mut self, p: &Program, i: usize) -> EventKind {
