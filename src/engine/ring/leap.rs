@@ -107,7 +107,10 @@ impl Machine {
     /// Whether nothing stands against leaps at all: a fault yet to be told, or an order that is
     /// not the calm one.
     fn is_leapable(&self, p: &Program) -> bool {
-        self.queued.is_empty() && self.loose.is_none() && p.schedule.is_calm()
+        self.closed.is_none()
+            && self.queued.is_empty()
+            && self.loose.is_none()
+            && p.schedule.is_calm()
     }
 
     /// The event that a leap may reach: one after which the program is edited is a plain step.

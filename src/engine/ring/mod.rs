@@ -9,6 +9,7 @@
 pub mod device;
 pub mod digest;
 pub mod edit;
+pub mod end;
 pub mod event;
 pub mod host;
 pub mod inject;
