@@ -19,6 +19,9 @@ use crate::udma::{DESC_BYTES, Desc, Dir};
 /// Events of one plain pair: both fetches, the read, the write, the retirement.
 pub const PAIR_EVENTS: u64 = 5;
 
+/// Raw descriptors that are looked at for a row at most.
+const MOST_LOOKED: u64 = 1 << 13;
+
 /// Bytes of a marker word.
 const WORD: u64 = 4;
 
@@ -234,22 +237,20 @@ impl Machine {
     fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> Option<Pairs> {
         let q = &self.queues[i];
         let mut count = most;
-        let mut slots = [(0, 0); 2];
-        let rows = Dir::BOTH.map(|dir| {
+        let slots = Dir::BOTH.map(|dir| {
             let hw = q.hw(dir);
             let slot = hw.slot(hw.fetched);
-            let addr = hw.ring.slot_addr(slot);
-            let row = self.memory.row(addr);
             let to_wrap = hw.ring.size.saturating_sub(slot);
             // A slot that nobody wrote for its lap is told of.
             let written = q.sw(dir).staged.saturating_sub(hw.fetched);
-            count = count.min(row.count).min(to_wrap).min(hw.posted - hw.fetched).min(written);
-            slots[super::queue::ix(dir)] = (addr, slot);
-            row
+            count = count.min(to_wrap).min(hw.posted - hw.fetched).min(written);
+            (hw.ring.slot_addr(slot), slot)
         });
         if count == 0 {
             return None;
         }
+        let (rows, count) = self.rows_alike(slots.map(|s| s.0), count);
+        let mut count = count;
         let [tx, rx] = &rows;
         let len = tx.first.length();
         let known_plain = |q: &super::queue::Queue| {
@@ -276,9 +277,8 @@ impl Machine {
         if self.marker_is_there(tx.first, rx.first) {
             return None;
         }
-        let mut solid = None;
+        let solid = self.memory.solid(src).filter(|s| s.len >= len);
         if count > 1 {
-            solid = self.memory.solid(src).filter(|s| s.len >= len);
             count = match solid {
                 // The same bytes over and over.
                 Some(s) if s.even && tx.step == 0 => count,
@@ -327,7 +327,7 @@ impl Machine {
         if known && !self.told_unknown.contains(&q.id()) {
             return None;
         }
-        if count > 1 {
+        if count > 1 || solid.is_some_and(|s| s.len >= source) {
             self.memory.move_solid(src, dst, count * len);
         } else {
             let content = self.memory.take(src, len);
@@ -354,6 +354,21 @@ impl Machine {
             rings: [stretch(tx_at, count * bytes), stretch(rx_at, count * bytes)],
             written: stretch(dst, count * len),
         })
+    }
+
+    /// The rows that begin at two addresses, Tx and Rx, and how many descriptors of both go on
+    /// together: at most `most`.
+    fn rows_alike(&self, at: [u64; 2], most: u64) -> ([Row; 2], u64) {
+        // Of bytes that are no row on one side not many are looked at on the other.
+        let mut look = 2;
+        loop {
+            let rows = at.map(|at| self.memory.row(at, look.min(most)));
+            let count = most.min(rows[0].count).min(rows[1].count);
+            if count < look || count == most || look >= MOST_LOOKED {
+                return (rows, count);
+            }
+            look *= 8;
+        }
     }
 
     /// Whether these are a completion pair whose marker word holds the marker already.

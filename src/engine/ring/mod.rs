@@ -11,6 +11,7 @@ pub mod digest;
 pub mod edit;
 pub mod end;
 pub mod event;
+pub mod few;
 pub mod host;
 pub mod inject;
 pub mod json;
