@@ -335,15 +335,21 @@ impl Machine {
         }
         let q = &mut self.queues[i];
         let retired = q.hw(Dir::Tx).retired;
+        let mut tallies = q.tally;
         for dir in Dir::BOTH {
             let hw = q.hw_mut(dir);
             hw.fetched += count;
             hw.retired += count;
             hw.visible += count;
+            let tally = &mut tallies[super::queue::ix(dir)];
+            tally.fetched += count;
+            tally.moved += count;
+            tally.retired += count;
             if hw.slot(hw.fetched) == 0 {
                 hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
             }
         }
+        q.tally = tallies;
         q.hw_mut(Dir::Tx).visible = retired + count;
         q.packet = Packet::default();
         let stretch = |at: u64, len| (at, at.saturating_add(len));

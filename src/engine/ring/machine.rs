@@ -190,6 +190,11 @@ impl Machine {
         if !p.schedule.barriers.is_empty() {
             self.edit_barriers(p, &kind);
         }
+        if let Agent::Engine(id) = agent
+            && let Some(i) = self.index_of(id)
+        {
+            self.queues[i].count(&kind);
+        }
         let event = Event { n: self.n, t_ns: self.now_ns, agent, batch, kind };
         self.last = Some(event);
         self.edit_here(p);
