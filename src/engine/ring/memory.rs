@@ -232,6 +232,17 @@ impl Knowledge {
     }
 }
 
+/// How an extent comes to its place.
+enum How {
+    /// It takes the place of one just as long, and of nothing else.
+    Over,
+    /// It lies in one extent: what is left of that before it, where it begins, and after it, at
+    /// what distance.
+    Into { before: Option<(u64, Extent)>, rest: Option<(u64, Extent)> },
+    /// In any other way.
+    Plainly,
+}
+
 /// The memory of the machine.
 #[derive(Debug, Clone)]
 pub struct Memory {
@@ -421,26 +432,71 @@ impl Memory {
     fn put_source(&mut self, addr: u64, len: u64, source: Source) {
         let end = addr.saturating_add(len);
         if end > addr {
-            let e = Extent { len: end - addr, source };
-            if self.replaces(addr, &e) {
-                return self.insert_over(addr, e);
-            }
-            self.clear(addr, end);
-            self.put(addr, e);
-            self.join_next(end);
+            self.put_extent(addr, Extent { len: end - addr, source });
         }
     }
 
-    /// Whether an extent takes the place of one just as long, and of nothing else: a descriptor
-    /// or a marker word that is written again.
-    fn replaces(&self, addr: u64, e: &Extent) -> bool {
+    /// Puts an extent at an address; what lies there goes.
+    fn put_extent(&mut self, addr: u64, e: Extent) {
+        match self.how(addr, &e) {
+            How::Over => self.insert_over(addr, e),
+            How::Into { before, rest } => {
+                if let Some((s, before)) = before {
+                    self.insert_over(s, before);
+                }
+                self.insert_over(addr, e);
+                if let Some(rest) = rest {
+                    self.insert_over(addr.saturating_add(rest.0), rest.1);
+                }
+            }
+            How::Plainly => self.put_plainly(addr, e),
+        }
+    }
+
+    /// Puts an extent at an address, whatever lies around it.
+    fn put_plainly(&mut self, addr: u64, e: Extent) {
+        let end = addr.saturating_add(e.len);
+        self.clear(addr, end);
+        self.put(addr, e);
+        self.join_next(end);
+    }
+
+    /// How an extent comes to its place, by one look at what lies there.
+    fn how(&self, addr: u64, e: &Extent) -> How {
         let near = self.map.near(addr);
         let end = addr.saturating_add(e.len);
-        near.at.is_some_and(|old| old.len == e.len)
-            && near.before.is_none_or(|(s, before)| {
-                s.saturating_add(before.len) != addr || before.join(e).is_none()
-            })
-            && near.after.is_none_or(|(s, next)| s != end || e.join(&next).is_none())
+        let ends = |(s, e): &(u64, Cow<'_, Extent>)| s.saturating_add(e.len);
+        let (before, at) = (near.before, near.at);
+        // What is joined to it is a matter of its own, and so is what it covers in part.
+        if let Some(old) = at {
+            let joins = before.is_some_and(|b| ends(&b) == addr && b.1.join(e).is_some());
+            if joins || old.len < e.len {
+                return How::Plainly;
+            }
+            if old.len > e.len {
+                let rest = Extent { len: old.len - e.len, source: old.source.at(e.len) };
+                let joins = e.join(&rest).is_some();
+                let rest = Some((e.len, rest));
+                return if joins { How::Plainly } else { How::Into { before: None, rest } };
+            }
+            // A descriptor or a marker word that is written again.
+            let joins = near.after.is_some_and(|(s, next)| s == end && e.join(&next).is_some());
+            return if joins { How::Plainly } else { How::Over };
+        }
+        let Some((s, old)) = before.filter(|b| ends(b) >= end && b.0 < addr) else {
+            return How::Plainly;
+        };
+        let front = Extent { len: addr - s, source: old.source.clone() };
+        let left = s.saturating_add(old.len) - end;
+        let rest = (left > 0).then(|| Extent { len: left, source: old.source.at(end - s) });
+        let joins = match &rest {
+            Some(rest) => e.join(rest).is_some(),
+            None => near.after.is_some_and(|(s, next)| s == end && e.join(&next).is_some()),
+        };
+        if joins || front.join(e).is_some() {
+            return How::Plainly;
+        }
+        How::Into { before: Some((s, front)), rest: rest.map(|rest| (e.len, rest)) }
     }
 
     fn insert_over(&mut self, addr: u64, e: Extent) {

@@ -189,12 +189,21 @@ proptest! {
     fn raw_images_are_leapt_through_as_by_single_steps(
         all in prop::collection::vec(some(), 1..8),
         known in prop::collection::vec((0u64..0x4_0000, 1usize..20_000), 0..4),
+        cuts in prop::collection::vec((any::<bool>(), 0u64..2000, 1usize..40), 0..3),
         lengths in prop::collection::vec(prop_oneof![1u64..40, 1u64..4000, Just(1 << 40)], 1..12),
     ) {
         if let Some(mut p) = raw_image(&all) {
             for (at, len) in known {
                 let bytes = (0..len).map(|i| i as u8).collect();
                 p.contents.push(Content { addr: AT_HAND + at, bytes: Blob::from_vec(bytes) });
+            }
+            // Bytes of descriptors that come from elsewhere.
+            for (rx, at, len) in cuts {
+                let dir = if rx { Dir::Rx } else { Dir::Tx };
+                let Some(ring) = p.queues[0].ring(dir) else { continue };
+                let addr = ring.base + at % ring.bytes();
+                let bytes = Blob::from_vec(vec![0x40; len.min((ring.base + ring.bytes() - addr) as usize)]);
+                p.contents.push(Content { addr, bytes });
             }
             twins(&p, lengths.into_iter().cycle());
             twins(&p, std::iter::empty());

@@ -59,43 +59,39 @@ pub(super) fn join(before: &Extent, next: &Extent) -> Option<Source> {
     goes_on.then(|| before.source.clone())
 }
 
-/// Descriptors of a blob that are read at a time.
+/// Descriptors of a blob that are read at a time, once a row has begun.
 const LOOK: usize = 64;
 
 /// The row that begins at byte `off` of a blob, of at most `most` descriptors; nothing where the
 /// blob has none there.
 fn row_of(blob: &Blob, off: u64, most: u64) -> Option<Row> {
     let off = usize::try_from(off).ok()?;
+    let mut two = [0; 2 * DESC_BYTES];
+    let there = blob.read(off, &mut two);
+    let mut descs = two[..there].as_chunks::<DESC_BYTES>().0.iter().map(Desc::from_bytes);
+    let first = descs.next()?;
+    let mut row = Row { first, step: 0, count: 1 };
+    let Some(second) = descs.next().filter(|d| most > 1 && alike(&first, d)) else {
+        return Some(row);
+    };
+    row = Row { step: second.ptr.wrapping_sub(first.ptr), count: 2, ..row };
     let mut bytes = [0; LOOK * DESC_BYTES];
-    // Mostly there is either no row or a long one.
-    let (mut row, mut want) = (None::<Row>, 2);
-    loop {
-        let done = row.map_or(0, |r| r.count);
-        let n = want.min(most - done) as usize * DESC_BYTES;
-        let at = off.checked_add(usize::try_from(done).ok()?.checked_mul(DESC_BYTES)?)?;
-        let there = blob.read(at, bytes.get_mut(..n)?);
-        let descs = bytes[..there].as_chunks::<DESC_BYTES>().0;
-        for desc in descs.iter().map(Desc::from_bytes) {
-            let next = match row {
-                None => Row { first: desc, step: 0, count: 1 },
-                Some(r) => {
-                    let step =
-                        if r.count == 1 { desc.ptr.wrapping_sub(r.first.ptr) } else { r.step };
-                    let next = Row { step, count: r.count + 1, ..r };
-                    if next.desc(r.count) != desc {
-                        return Some(r);
-                    }
-                    next
-                }
-            };
-            row = Some(next);
+    while row.count < most {
+        let n = (most - row.count).min(LOOK as u64) as usize * DESC_BYTES;
+        let at = usize::try_from(row.count * BYTES).ok().and_then(|done| off.checked_add(done));
+        let there = at.map_or(0, |at| blob.read(at, &mut bytes[..n]));
+        let before = row.count;
+        for bytes in bytes[..there].as_chunks::<DESC_BYTES>().0 {
+            if Desc::from_bytes(bytes) != row.desc(row.count) {
+                return Some(row);
+            }
+            row.count += 1;
         }
-        let r = row?;
-        if r.count >= most || descs.is_empty() {
-            return Some(r);
+        if row.count == before {
+            break;
         }
-        want = LOOK as u64;
     }
+    Some(row)
 }
 
 /// Descriptors that lie in a row: they differ in their pointers only.
@@ -140,7 +136,7 @@ impl Memory {
                         return Row { first, step: of.1, count: left };
                     }
                 }
-                Source::Blob(of, off) => {
+                Source::Blob(of, off) if left > 0 => {
                     let row = row_of(&of.1, off + (addr - s), left.min(most));
                     if let Some(row) = row {
                         return row;

@@ -221,6 +221,50 @@ proptest! {
     }
 }
 
+proptest! {
+    /// What is put in by one look at what lies there leaves the extents that it leaves when all is
+    /// cleared first and joined after.
+    #[test]
+    fn a_put_by_one_look_is_a_plain_put(
+        ops in prop::collection::vec((0u64..256, prop_oneof![Just(16u64), 1u64..64], 0u8..4, any::<bool>()), 0..60),
+        fill in prop_oneof![Just(Fill::Zero), Just(Fill::Pattern(9)), Just(Fill::Never), Just(Fill::Unknown)],
+    ) {
+        let mut m = memory(fill);
+        let mut plain = m.clone();
+        for (at, len, b, moves) in ops {
+            let at = BASE + if len == 16 { at & !15 } else { at };
+            let source = match (moves, b) {
+                // Some of it from where it lies or nearby.
+                (true, b) => {
+                    let from = BASE + (at - BASE + u64::from(b) * 8) % 200;
+                    match m.take(from, len).pieces().next() {
+                        Some((0, e)) if e.len == len => e.source.clone(),
+                        _ => continue,
+                    }
+                }
+                (false, 0) => Source::Unwritten,
+                (false, 1) if len == 16 => {
+                    let desc = crate::udma::Desc { len_ctrl: 1, word1: 2, ptr: at / 16 % 3 };
+                    Source::Inline(desc.to_bytes(), 0)
+                }
+                (false, b) => Source::Byte(b),
+            };
+            m.put_source(at, len, source.clone());
+            plain.put_plainly(at, Extent { len, source });
+            let extents = |m: &Memory| {
+                let mut all = Vec::new();
+                m.map.each(0, u64::MAX, |s, e| {
+                    all.push((s, e.len, e.source.hash()));
+                    true
+                });
+                all
+            };
+            prop_assert_eq!(extents(&m), extents(&plain));
+            prop_assert_eq!(m.digest(), plain.digest());
+        }
+    }
+}
+
 /// What changes make anew is counted: nothing where no copy shares it, of a copy what was changed
 /// of it and no more than there is.
 #[test]
