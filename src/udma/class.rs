@@ -220,6 +220,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_plain_copy_is_the_word_that_is_read_so_and_in_no_other_way() {
+        for selector in 0..1u32 << 6 {
+            for low in [0, 1, 2, 3, 0x8_0003] {
+                let word = selector << 20 | low;
+                let only = matches!(readings(word).as_slice(), [c] if c.name == "copy");
+                assert_eq!(is_copy(word), only, "{word:#x}");
+            }
+        }
+    }
+
+    #[test]
     fn a_class_word_reads_as_that_class() {
         for c in CLASSES {
             assert!(readings(c.word).iter().any(|r| r.name == c.name), "{}", c.name);

@@ -164,7 +164,7 @@ fn in_rings(m: &Machine, q: &Queue, dir: Dir, slot: u64) -> Option<InRings> {
             next_rx += 1;
         }
         let done = std::mem::take(&mut packet);
-        out.packets.push((done.tx.into_iter().collect(), taken));
+        out.packets.push((done.tx.iter().copied().collect(), taken));
     }
     Some(out)
 }

@@ -7,6 +7,7 @@
 //! where the rules of `docs/model.md`, "Faults", say.
 
 use super::event::{EventKind, Stall};
+use super::few::Few;
 use super::inject::Point;
 use super::lint;
 use super::machine::Machine;
@@ -16,8 +17,7 @@ use crate::diag::{Diagnostic, Place, SlotRef};
 use crate::engine::program::Program;
 use crate::udma::profile::MAX_PACKET_BYTES;
 use crate::udma::template::Template;
-use crate::udma::{DESC_BYTES, Desc, Dir, cause};
-use imbl::Vector;
+use crate::udma::{DESC_BYTES, Desc, Dir, cause, class};
 pub use work::{Refusal, Work, compute, judge, rx_bytes};
 
 mod work;
@@ -26,9 +26,9 @@ mod work;
 #[derive(Debug, Clone, Default, Hash)]
 pub struct Packet {
     /// Its Tx descriptors so far, META included.
-    pub tx: Vector<Held>,
+    pub tx: Few<Held>,
     /// Its Rx descriptors so far.
-    pub rx: Vector<Held>,
+    pub rx: Few<Held>,
     /// The last Tx descriptor is there.
     pub complete: bool,
     /// The packet's flags and lengths were found good.
@@ -182,6 +182,9 @@ pub fn single_work(desc: &Desc) -> Option<Work> {
     let good = desc.first() && desc.last() && !desc.concat() && !desc.is_meta();
     if !good || desc.length() > MAX_PACKET_BYTES {
         return None;
+    }
+    if class::is_copy(desc.word1) {
+        return Some(Work::Copy);
     }
     let mut packet = Packet { tx_bytes: desc.length(), ..Packet::default() };
     packet.tx.push_back(Held { k: 0, desc: *desc });
@@ -379,7 +382,7 @@ impl Machine {
             wrong.push("PREFETCH_MAX_DESC");
         }
         if !desc.is_meta() {
-            let opens = packet.data().count() == 1;
+            let opens = packet.data().take(2).count() == 1;
             packet.tx_bytes += desc.length();
             if desc.ring_id() != expected {
                 wrong.push("PREFETCH_RING_ID");
@@ -553,7 +556,7 @@ impl Machine {
     fn retire(&mut self, i: usize) -> EventKind {
         let q = &mut self.queues[i];
         let n = q.packet.retired;
-        let slot = |q: &Queue, dir, list: &Vector<Held>| list.get(n).map(|x| q.hw(dir).slot(x.k));
+        let slot = |q: &Queue, dir, list: &Few<Held>| list.get(n).map(|x| q.hw(dir).slot(x.k));
         let tx = slot(q, Dir::Tx, &q.packet.tx);
         let rx = slot(q, Dir::Rx, &q.packet.rx);
         q.hw_mut(Dir::Tx).retired += u64::from(tx.is_some());

@@ -29,6 +29,7 @@ impl Machine {
 
     /// Makes a change now. One that cannot be made is found (R040).
     pub fn edit(&mut self, p: &Program, change: &Change) {
+        self.open();
         if let Err(why) = self.can_edit(p, change) {
             let text = format!("{}: {why}", change.words(p));
             self.find(Diagnostic::new("R040", text));

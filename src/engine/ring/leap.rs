@@ -19,6 +19,9 @@ use crate::udma::{DESC_BYTES, Desc, Dir};
 /// Events of one plain pair: both fetches, the read, the write, the retirement.
 pub const PAIR_EVENTS: u64 = 5;
 
+/// Raw descriptors that are looked at for a row at most.
+const MOST_LOOKED: u64 = 1 << 13;
+
 /// Bytes of a marker word.
 const WORD: u64 = 4;
 
@@ -107,7 +110,10 @@ impl Machine {
     /// Whether nothing stands against leaps at all: a fault yet to be told, or an order that is
     /// not the calm one.
     fn is_leapable(&self, p: &Program) -> bool {
-        self.queued.is_empty() && self.loose.is_none() && p.schedule.is_calm()
+        self.closed.is_none()
+            && self.queued.is_empty()
+            && self.loose.is_none()
+            && p.schedule.is_calm()
     }
 
     /// The event that a leap may reach: one after which the program is edited is a plain step.
@@ -231,22 +237,20 @@ impl Machine {
     fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> Option<Pairs> {
         let q = &self.queues[i];
         let mut count = most;
-        let mut slots = [(0, 0); 2];
-        let rows = Dir::BOTH.map(|dir| {
+        let slots = Dir::BOTH.map(|dir| {
             let hw = q.hw(dir);
             let slot = hw.slot(hw.fetched);
-            let addr = hw.ring.slot_addr(slot);
-            let row = self.memory.row(addr);
             let to_wrap = hw.ring.size.saturating_sub(slot);
             // A slot that nobody wrote for its lap is told of.
             let written = q.sw(dir).staged.saturating_sub(hw.fetched);
-            count = count.min(row.count).min(to_wrap).min(hw.posted - hw.fetched).min(written);
-            slots[super::queue::ix(dir)] = (addr, slot);
-            row
+            count = count.min(to_wrap).min(hw.posted - hw.fetched).min(written);
+            (hw.ring.slot_addr(slot), slot)
         });
         if count == 0 {
             return None;
         }
+        let (rows, count) = self.rows_alike(slots.map(|s| s.0), count);
+        let mut count = count;
         let [tx, rx] = &rows;
         let len = tx.first.length();
         let known_plain = |q: &super::queue::Queue| {
@@ -273,9 +277,8 @@ impl Machine {
         if self.marker_is_there(tx.first, rx.first) {
             return None;
         }
-        let mut solid = None;
+        let solid = self.memory.solid(src).filter(|s| s.len >= len);
         if count > 1 {
-            solid = self.memory.solid(src).filter(|s| s.len >= len);
             count = match solid {
                 // The same bytes over and over.
                 Some(s) if s.even && tx.step == 0 => count,
@@ -324,7 +327,7 @@ impl Machine {
         if known && !self.told_unknown.contains(&q.id()) {
             return None;
         }
-        if count > 1 {
+        if count > 1 || solid.is_some_and(|s| s.len >= source) {
             self.memory.move_solid(src, dst, count * len);
         } else {
             let content = self.memory.take(src, len);
@@ -332,15 +335,21 @@ impl Machine {
         }
         let q = &mut self.queues[i];
         let retired = q.hw(Dir::Tx).retired;
+        let mut tallies = q.tally;
         for dir in Dir::BOTH {
             let hw = q.hw_mut(dir);
             hw.fetched += count;
             hw.retired += count;
             hw.visible += count;
+            let tally = &mut tallies[super::queue::ix(dir)];
+            tally.fetched += count;
+            tally.moved += count;
+            tally.retired += count;
             if hw.slot(hw.fetched) == 0 {
                 hw.ring_id = crate::udma::ring::next_ring_id(hw.ring_id);
             }
         }
+        q.tally = tallies;
         q.hw_mut(Dir::Tx).visible = retired + count;
         q.packet = Packet::default();
         let stretch = |at: u64, len| (at, at.saturating_add(len));
@@ -351,6 +360,21 @@ impl Machine {
             rings: [stretch(tx_at, count * bytes), stretch(rx_at, count * bytes)],
             written: stretch(dst, count * len),
         })
+    }
+
+    /// The rows that begin at two addresses, Tx and Rx, and how many descriptors of both go on
+    /// together: at most `most`.
+    fn rows_alike(&self, at: [u64; 2], most: u64) -> ([Row; 2], u64) {
+        // Of bytes that are no row on one side not many are looked at on the other.
+        let mut look = 2;
+        loop {
+            let rows = at.map(|at| self.memory.row(at, look.min(most)));
+            let count = most.min(rows[0].count).min(rows[1].count);
+            if count < look || count == most || look >= MOST_LOOKED {
+                return (rows, count);
+            }
+            look *= 8;
+        }
     }
 
     /// Whether these are a completion pair whose marker word holds the marker already.

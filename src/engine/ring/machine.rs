@@ -105,6 +105,8 @@ pub struct Machine {
     pub injected: Vector<Injected>,
     /// The newest event.
     pub last: Option<Event>,
+    /// The newest event is the last, and the findings tell what that shows: those before.
+    pub closed: Option<Box<super::end::Closed>>,
 }
 
 /// A CPU agent whose turn it may be.
@@ -153,6 +155,7 @@ impl Machine {
             queued: VecDeque::new(),
             injected: Vector::new(),
             last: None,
+            closed: None,
         };
         machine.edit_here(program);
         machine
@@ -160,6 +163,9 @@ impl Machine {
 
     /// Makes the next event happen; `None` at the end of the run.
     pub fn step(&mut self, p: &Program) -> Option<Step> {
+        if self.closed.is_some() {
+            return None;
+        }
         let before = self.findings.len();
         self.nothing_opened();
         self.n += 1;
@@ -168,7 +174,7 @@ impl Machine {
             Some(_) => self.next_loose(p),
         };
         let Some(next) = next else {
-            self.n -= 1;
+            self.nothing_came(before);
             return None;
         };
         Some(self.told_of(p, next, before))
@@ -184,6 +190,11 @@ impl Machine {
         let batch = batch.unwrap_or_else(|| self.batch_of(agent, &kind));
         if !p.schedule.barriers.is_empty() {
             self.edit_barriers(p, &kind);
+        }
+        if let Agent::Engine(id) = agent
+            && let Some(i) = self.index_of(id)
+        {
+            self.queues[i].count(&kind);
         }
         let event = Event { n: self.n, t_ns: self.now_ns, agent, batch, kind };
         self.last = Some(event);
@@ -554,14 +565,17 @@ impl Machine {
             queued,
             injected,
             last,
+            closed: _,
         } = self;
         let run = (n, now_ns, memory, queues, regs, aborted, causes, cause_counts);
         let cpus = (host, seqs, control, seq_steps, active);
         let agents =
             (cpus, latency_us, held, lose, reset_window, told_unknown, (queued, injected), last);
         let agents = (agents, loose);
-        // What a finding says follows from the rest.
-        digest(&(run, agents, finding_counts, findings.len()))
+        // What a finding says follows from the rest, and so does what is found at the end.
+        let found =
+            self.closed.as_ref().map_or((findings, finding_counts), |c| (&c.findings, &c.counts));
+        digest(&(run, agents, found.1, found.0.len()))
     }
 }
 

@@ -6,9 +6,10 @@
 //! knowledge of whether anybody ever wrote it. `docs/model.md`, "Memory".
 
 use super::digest::{hash_bytes, mix};
+use super::few::Few;
 use crate::engine::program::{Blob, Fill, Program, Region};
 use crate::udma::{DESC_BYTES, Desc};
-use imbl::{OrdMap, Vector};
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -28,11 +29,12 @@ enum Source {
     Unwritten,
     /// At most sixteen bytes (a descriptor, a marker word), and the offset in them.
     Inline([u8; INLINE], u8),
-    /// A piece of a blob: hash of the whole, the blob, offset.
-    Blob(u64, Blob, u64),
+    /// A piece of a blob: hash of the whole, the blob, offset. (Shared, as the next is, so that
+    /// extents are small.)
+    Blob(Arc<(u64, Blob)>, u64),
     /// Descriptors that differ in their pointers only, which go up by the same step: the first
-    /// one, the step, the offset in the first one.
-    Descs(Desc, u64, u8),
+    /// one, the step; offset in them.
+    Descs(Arc<(Desc, u64)>, u64),
 }
 
 impl Source {
@@ -43,8 +45,8 @@ impl Source {
             Source::Unknown(addr) => Source::Unknown(addr.wrapping_add(skip)),
             Source::Unwritten => Source::Unwritten,
             Source::Inline(bytes, off) => Source::Inline(*bytes, off.saturating_add(skip as u8)),
-            Source::Blob(id, blob, off) => Source::Blob(*id, blob.clone(), off + skip),
-            Source::Descs(first, step, off) => series::at(first, *step, u64::from(*off) + skip),
+            Source::Blob(of, off) => Source::Blob(of.clone(), off + skip),
+            Source::Descs(of, off) => Source::Descs(of.clone(), off + skip),
         }
     }
 
@@ -55,7 +57,7 @@ impl Source {
             (Source::Pattern(s, o), Source::Pattern(t, p)) => s == t && o.wrapping_add(len) == *p,
             (Source::Unknown(a), Source::Unknown(b)) => a.wrapping_add(len) == *b,
             (Source::Unwritten, Source::Unwritten) => true,
-            (Source::Blob(i, _, o), Source::Blob(j, _, p)) => i == j && o + len == *p,
+            (Source::Blob(i, o), Source::Blob(j, p)) => i.0 == j.0 && o + len == *p,
             _ => false,
         }
     }
@@ -67,9 +69,10 @@ impl Source {
             Source::Unknown(addr) => mix(3, *addr),
             Source::Unwritten => mix(4, 0),
             Source::Inline(bytes, off) => mix(hash_bytes(bytes), u64::from(*off)),
-            Source::Blob(id, _, off) => mix(mix(5, *id), *off),
-            Source::Descs(first, step, off) => {
-                mix(mix(hash_bytes(&first.to_bytes()), *step), u64::from(*off))
+            Source::Blob(of, off) => mix(mix(5, of.0), *off),
+            Source::Descs(of, off) => {
+                let (first, off) = series::first(of, *off);
+                mix(mix(hash_bytes(&first.to_bytes()), of.1), off)
             }
         }
     }
@@ -77,41 +80,22 @@ impl Source {
     fn fill(&self, out: &mut [u8]) {
         match self {
             Source::Byte(b) => out.fill(*b),
-            Source::Pattern(seed, off) => {
-                for (i, o) in out.iter_mut().enumerate() {
-                    *o = pattern_byte(*seed, off + i as u64);
-                }
-            }
-            Source::Unknown(addr) => {
-                for (i, o) in out.iter_mut().enumerate() {
-                    *o = unknown_byte(addr.wrapping_add(i as u64));
-                }
-            }
+            Source::Pattern(seed, off) => fill::pattern(*seed, *off, out),
+            Source::Unknown(addr) => fill::unknown(*addr, out),
             Source::Unwritten => out.fill(0),
             Source::Inline(bytes, off) => {
                 let bytes = bytes.get(usize::from(*off)..).unwrap_or(&[]);
                 let n = bytes.len().min(out.len());
                 out[..n].copy_from_slice(&bytes[..n]);
             }
-            Source::Blob(_, blob, off) => {
-                let n = usize::try_from(*off).map_or(0, |o| blob.read(o, out));
+            Source::Blob(of, off) => {
+                let n = usize::try_from(*off).map_or(0, |o| of.1.read(o, out));
                 // A mapped file that shrank has no bytes there any more.
                 out[n..].fill(0);
             }
-            Source::Descs(first, step, off) => series::fill(first, *step, *off, out),
+            Source::Descs(of, off) => series::fill(of, *off, out),
         }
     }
-}
-
-/// Byte `i` of a pattern fill.
-pub fn pattern_byte(seed: u8, i: u64) -> u8 {
-    let low = i & 0xffff;
-    (31 * low + 7 * (low >> 8) + u64::from(seed) + 13 * (i >> 16)) as u8
-}
-
-/// The byte that stands for unknown content at an address.
-pub fn unknown_byte(addr: u64) -> u8 {
-    (mix(0x756e_6b6e, addr) >> 24) as u8
 }
 
 #[derive(Debug, Clone)]
@@ -139,7 +123,7 @@ pub struct Content {
     len: u64,
     /// Bytes cut off its front so far: offsets of pieces count from before them.
     cut: u64,
-    pieces: Vector<(u64, Extent)>,
+    pieces: Few<(u64, Extent)>,
 }
 
 impl Content {
@@ -165,7 +149,9 @@ impl Content {
             return;
         }
         let at = self.cut + self.len;
-        self.pieces.extend(other.pieces().map(|(off, e)| (at + off, e.clone())));
+        for (off, e) in other.pieces() {
+            self.pieces.push_back((at + off, e.clone()));
+        }
         self.len += other.len;
     }
 
@@ -176,7 +162,7 @@ impl Content {
             return std::mem::take(self);
         }
         let end = self.cut + n;
-        let mut front = Content { len: n, cut: self.cut, pieces: Vector::new() };
+        let mut front = Content { len: n, cut: self.cut, pieces: Few::default() };
         while self.pieces.front().is_some_and(|(off, _)| *off < end)
             && let Some((off, e)) = self.pieces.pop_front()
         {
@@ -246,13 +232,23 @@ impl Knowledge {
     }
 }
 
+/// How an extent comes to its place.
+enum How {
+    /// It takes the place of one just as long, and of nothing else.
+    Over,
+    /// It lies in one extent: what is left of that before it, where it begins, and after it, at
+    /// what distance.
+    Into { before: Option<(u64, Extent)>, rest: Option<(u64, Extent)> },
+    /// In any other way.
+    Plainly,
+}
+
 /// The memory of the machine.
 #[derive(Debug, Clone)]
 pub struct Memory {
-    map: OrdMap<u64, Extent>,
+    map: map::Map,
     regions: Arc<Vec<Region>>,
     digest: u64,
-    weight: weight::Weight,
 }
 
 impl crate::bir::memory::Read for Memory {
@@ -288,12 +284,7 @@ impl Memory {
             }
         }
         regions.sort_by_key(|r| r.base);
-        let mut m = Memory {
-            map: OrdMap::new(),
-            regions: Arc::new(Vec::new()),
-            digest: 0,
-            weight: weight::Weight::default(),
-        };
+        let mut m = Memory { map: map::Map::new(), regions: Arc::new(Vec::new()), digest: 0 };
         for r in &regions {
             let source = match r.fill {
                 Fill::Never => continue,
@@ -308,7 +299,8 @@ impl Memory {
             // A blob of the program is named by its index: contents may be a mapped gigabyte
             // that must not be hashed.
             let id = mix(0x636f_6e74, i as u64);
-            m.put_source(c.addr, c.bytes.len() as u64, Source::Blob(id, c.bytes.clone(), 0));
+            let source = Source::Blob(Arc::new((id, c.bytes.clone())), 0);
+            m.put_source(c.addr, c.bytes.len() as u64, source);
         }
         m.regions = Arc::new(regions);
         m
@@ -354,8 +346,8 @@ impl Memory {
     }
 
     /// The extent that begins last before `at`, and where it begins.
-    fn before(&self, at: u64) -> Option<(u64, &Extent)> {
-        self.map.get_prev(&at.checked_sub(1)?).map(|(s, e)| (*s, e))
+    fn before(&self, at: u64) -> Option<(u64, Cow<'_, Extent>)> {
+        self.map.until(at.checked_sub(1)?)
     }
 
     /// Calls `f` for each extent's part inside `start..end`, in order.
@@ -365,7 +357,7 @@ impl Memory {
         }
         // Mostly one extent holds all of it.
         let mut from = start;
-        if let Some((s, e)) = self.map.get_prev(&start) {
+        if let Some((s, e)) = self.map.until(start) {
             let e_end = s.saturating_add(e.len);
             if e_end > start {
                 f(start, &e.source.at(start - s), e_end.min(end) - start);
@@ -373,33 +365,38 @@ impl Memory {
             }
         }
         if from < end {
-            for (&s, e) in self.map.range(from..end) {
+            self.map.each(from, end, |s, e| {
                 f(s, &e.source, e.len.min(end - s));
-            }
+                true
+            });
         }
     }
 
     /// Reads bytes; unwritten ones read as zero. Says what of them is not known.
     pub fn read(&self, addr: u64, out: &mut [u8]) -> Known {
-        out.fill(0);
         let end = addr.saturating_add(out.len() as u64);
         let mut known = Knowledge::of(addr);
+        let mut done = 0;
         self.each(addr, end, |s, source, len| {
             known.extent(s, source, len);
             let at = (s - addr) as usize;
-            source.fill(&mut out[at..at + len as usize]);
+            out[done..at].fill(0);
+            done = at + len as usize;
+            source.fill(&mut out[at..done]);
         });
+        out[done..].fill(0);
         known.end(end)
     }
 
     /// Descriptors from `addr` on where they lie ([`Blob::lying`]), how many apart, and how many
     /// come before something else does; nothing where they come from no blob.
     pub fn lying(&self, addr: u64) -> Option<(&[u8], usize, u64)> {
-        let (start, e) = self.map.get_prev(&addr)?;
-        let skip = addr.checked_sub(*start)?;
+        // What is made when it is asked for comes from no blob.
+        let (start, Cow::Borrowed(e)) = self.map.until(addr)? else { return None };
+        let skip = addr.checked_sub(start)?;
         let slots = e.len.checked_sub(skip)? / DESC_BYTES as u64;
-        let Source::Blob(_, blob, off) = &e.source else { return None };
-        let (bytes, step) = blob.lying(usize::try_from(off.checked_add(skip)?).ok()?)?;
+        let Source::Blob(of, off) = &e.source else { return None };
+        let (bytes, step) = of.1.lying(usize::try_from(off.checked_add(skip)?).ok()?)?;
         (slots > 0).then_some((bytes, step, slots))
     }
 
@@ -435,7 +432,7 @@ impl Memory {
     pub fn write_blob(&mut self, addr: u64, blob: Blob) {
         let len = blob.len() as u64;
         let id = hash_bytes(blob.bytes());
-        self.put_source(addr, len, Source::Blob(id, blob, 0));
+        self.put_source(addr, len, Source::Blob(Arc::new((id, blob)), 0));
     }
 
     /// Stores one byte `len` times.
@@ -447,29 +444,74 @@ impl Memory {
     fn put_source(&mut self, addr: u64, len: u64, source: Source) {
         let end = addr.saturating_add(len);
         if end > addr {
-            let e = Extent { len: end - addr, source };
-            if self.replaces(addr, &e) {
-                return self.insert_over(addr, e);
-            }
-            self.clear(addr, end);
-            self.put(addr, e);
-            self.join_next(end);
+            self.put_extent(addr, Extent { len: end - addr, source });
         }
     }
 
-    /// Whether an extent takes the place of one just as long, and of nothing else: a descriptor
-    /// or a marker word that is written again.
-    fn replaces(&self, addr: u64, e: &Extent) -> bool {
+    /// Puts an extent at an address; what lies there goes.
+    fn put_extent(&mut self, addr: u64, e: Extent) {
+        match self.how(addr, &e) {
+            How::Over => self.insert_over(addr, e),
+            How::Into { before, rest } => {
+                if let Some((s, before)) = before {
+                    self.insert_over(s, before);
+                }
+                self.insert_over(addr, e);
+                if let Some(rest) = rest {
+                    self.insert_over(addr.saturating_add(rest.0), rest.1);
+                }
+            }
+            How::Plainly => self.put_plainly(addr, e),
+        }
+    }
+
+    /// Puts an extent at an address, whatever lies around it.
+    fn put_plainly(&mut self, addr: u64, e: Extent) {
         let end = addr.saturating_add(e.len);
-        self.map.get(&addr).is_some_and(|old| old.len == e.len)
-            && self.before(addr).is_none_or(|(s, before)| {
-                s.saturating_add(before.len) != addr || before.join(e).is_none()
-            })
-            && self.map.get(&end).is_none_or(|next| e.join(next).is_none())
+        self.clear(addr, end);
+        self.put(addr, e);
+        self.join_next(end);
+    }
+
+    /// How an extent comes to its place, by one look at what lies there.
+    fn how(&self, addr: u64, e: &Extent) -> How {
+        let near = self.map.near(addr);
+        let end = addr.saturating_add(e.len);
+        let ends = |(s, e): &(u64, Cow<'_, Extent>)| s.saturating_add(e.len);
+        let (before, at) = (near.before, near.at);
+        // What is joined to it is a matter of its own, and so is what it covers in part.
+        if let Some(old) = at {
+            let joins = before.is_some_and(|b| ends(&b) == addr && b.1.join(e).is_some());
+            if joins || old.len < e.len {
+                return How::Plainly;
+            }
+            if old.len > e.len {
+                let rest = Extent { len: old.len - e.len, source: old.source.at(e.len) };
+                let joins = e.join(&rest).is_some();
+                let rest = Some((e.len, rest));
+                return if joins { How::Plainly } else { How::Into { before: None, rest } };
+            }
+            // A descriptor or a marker word that is written again.
+            let joins = near.after.is_some_and(|(s, next)| s == end && e.join(&next).is_some());
+            return if joins { How::Plainly } else { How::Over };
+        }
+        let Some((s, old)) = before.filter(|b| ends(b) >= end && b.0 < addr) else {
+            return How::Plainly;
+        };
+        let front = Extent { len: addr - s, source: old.source.clone() };
+        let left = s.saturating_add(old.len) - end;
+        let rest = (left > 0).then(|| Extent { len: left, source: old.source.at(end - s) });
+        let joins = match &rest {
+            Some(rest) => e.join(rest).is_some(),
+            None => near.after.is_some_and(|(s, next)| s == end && e.join(&next).is_some()),
+        };
+        if joins || front.join(e).is_some() {
+            return How::Plainly;
+        }
+        How::Into { before: Some((s, front)), rest: rest.map(|rest| (e.len, rest)) }
     }
 
     fn insert_over(&mut self, addr: u64, e: Extent) {
-        self.weight.changes(addr, &self.map);
         self.digest = self.digest.wrapping_add(Memory::extent_hash(addr, &e));
         if let Some(old) = self.map.insert(addr, e) {
             self.digest = self.digest.wrapping_sub(Memory::extent_hash(addr, &old));
@@ -481,6 +523,11 @@ impl Memory {
         let end = addr.saturating_add(content.len);
         if end == addr {
             return;
+        }
+        if let Some((0, only)) = content.pieces().next()
+            && only.len == content.len
+        {
+            return self.put_source(addr, content.len, only.source.clone());
         }
         self.clear(addr, end);
         let mut at = addr;
@@ -503,27 +550,29 @@ impl Memory {
 
     /// Removes everything in `start..end`, keeping what sticks out.
     fn clear(&mut self, start: u64, end: u64) {
-        if let Some((s, e)) = self.before(start).map(|(s, e)| (s, e.clone())) {
+        if let Some((s, e)) = self.before(start).map(|(s, e)| (s, e.into_owned())) {
             let e_end = s.saturating_add(e.len);
             if e_end > start {
-                self.remove(s);
-                self.insert(s, Extent { len: start - s, source: e.source.clone() });
+                self.insert_over(s, Extent { len: start - s, source: e.source.clone() });
                 if e_end > end {
-                    self.insert(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                    self.insert_over(
+                        end,
+                        Extent { len: e_end - end, source: e.source.at(end - s) },
+                    );
                 }
                 if e_end >= end {
                     return;
                 }
             }
         }
-        while let Some((s, e)) = self.map.get_next(&start).map(|(s, e)| (*s, e.clone())) {
+        while let Some((s, e)) = self.map.from(start).map(|(s, e)| (s, e.into_owned())) {
             if s >= end {
                 return;
             }
             self.remove(s);
             let e_end = s.saturating_add(e.len);
             if e_end > end {
-                self.insert(end, Extent { len: e_end - end, source: e.source.at(end - s) });
+                self.insert_over(end, Extent { len: e_end - end, source: e.source.at(end - s) });
             }
         }
     }
@@ -533,7 +582,7 @@ impl Memory {
     }
 
     fn remove(&mut self, start: u64) {
-        if let Some(e) = self.map.remove(&start) {
+        if let Some(e) = self.map.remove(start) {
             self.digest = self.digest.wrapping_sub(Memory::extent_hash(start, &e));
         }
     }
@@ -547,23 +596,20 @@ impl Memory {
             && s.saturating_add(before.len) == start
             && let Some(joined) = before.join(&e)
         {
-            self.remove(s);
-            return self.insert(s, joined);
+            return self.insert_over(s, joined);
         }
-        self.insert(start, e);
-    }
-
-    fn insert(&mut self, start: u64, e: Extent) {
-        self.weight.changes(start, &self.map);
-        self.digest = self.digest.wrapping_add(Memory::extent_hash(start, &e));
-        self.map.insert(start, e);
+        self.insert_over(start, e);
     }
 
     /// Joins the extent that starts at `at` to the one before it, where it goes on.
     fn join_next(&mut self, at: u64) {
-        if let Some(e) = self.map.get(&at).cloned() {
+        let near = self.map.near(at);
+        if let (Some((s, before)), Some(e)) = (near.before, near.at)
+            && s.saturating_add(before.len) == at
+            && let Some(joined) = before.join(&e)
+        {
             self.remove(at);
-            self.put(at, e);
+            self.insert_over(s, joined);
         }
     }
 
@@ -585,8 +631,11 @@ impl Hash for Memory {
 }
 
 mod difference;
+mod fill;
 mod flat;
+mod map;
 pub use difference::{Cell, Difference};
+pub use fill::{pattern_byte, unknown_byte};
 mod series;
 mod weight;
 pub use series::{Row, Solid};

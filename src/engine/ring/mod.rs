@@ -9,7 +9,9 @@
 pub mod device;
 pub mod digest;
 pub mod edit;
+pub mod end;
 pub mod event;
+pub mod few;
 pub mod host;
 pub mod inject;
 pub mod json;

@@ -7,7 +7,7 @@ use crate::udma::profile::Profile;
 use crate::udma::ring::{INITIAL_RING_ID, free_slots, take_slot};
 use crate::udma::{Desc, Dir};
 
-use super::event::Ret;
+use super::event::{EventKind, Ret};
 use imbl::Vector;
 use std::sync::Arc;
 
@@ -209,6 +209,22 @@ impl Ledger {
     }
 }
 
+/// What the engine did at a ring in the run so far, in events. Unlike its counters these go up
+/// only: a reset, an edit or a fault takes nothing back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Tally {
+    /// Descriptors fetched.
+    pub fetched: u64,
+    /// Sources read (Tx), or destinations made visible (Rx).
+    pub moved: u64,
+    /// Descriptors retired.
+    pub retired: u64,
+    /// Stalls.
+    pub stalls: u64,
+    /// Causes found.
+    pub faults: u64,
+}
+
 /// A queue.
 #[derive(Debug, Clone, Hash)]
 pub struct Queue {
@@ -250,6 +266,8 @@ pub struct Queue {
     pub flights: Vector<super::loose::Flight>,
     /// Descriptors that were fetched before the newest reset of each direction.
     pub earlier: [u64; 2],
+    /// What was done at both rings.
+    pub tally: [Tally; 2],
 }
 
 /// Descriptors of a batch that a sequencer copied into a ring in one piece.
@@ -311,6 +329,7 @@ impl Queue {
             origins: Default::default(),
             flights: Vector::new(),
             earlier: [0; 2],
+            tally: [Tally::default(); 2],
         }
     }
 
@@ -462,6 +481,23 @@ impl Queue {
         match dir {
             Dir::Rx => self.batches += 1,
             Dir::Tx => self.ledger.ring(count, self.batches),
+        }
+    }
+
+    /// Counts an event of its engine.
+    pub(super) fn count(&mut self, kind: &EventKind) {
+        let [tx, rx] = &mut self.tally;
+        match *kind {
+            EventKind::Fetch { dir, .. } => self.tally[ix(dir)].fetched += 1,
+            EventKind::Read { .. } => tx.moved += 1,
+            EventKind::Visible { .. } => rx.moved += 1,
+            EventKind::Retire { tx: of_tx, rx: of_rx, .. } => {
+                tx.retired += u64::from(of_tx.is_some());
+                rx.retired += u64::from(of_rx.is_some());
+            }
+            EventKind::Stall { dir, .. } => self.tally[ix(dir)].stalls += 1,
+            EventKind::Fault { dir, .. } => self.tally[ix(dir)].faults += 1,
+            _ => {}
         }
     }
 

@@ -344,7 +344,8 @@ impl Session {
         let start = self.timeline.start().clone();
         self.timeline.state_at(n, &start);
         self.machine.edit(&program, &edit.change);
-        let lost = self.forget_after(n, &before.findings);
+        self.timeline.close(&mut self.machine);
+        let lost = self.forget_after(n, before.findings_so_far());
         self.before = before;
         self.recount(n);
         let mut line = format!("{told}, at event {n}");
@@ -418,7 +419,7 @@ impl Session {
         let mut why = String::new();
         let start = self.timeline.start().clone();
         let there = self.timeline.state_at(from, &start);
-        let found = there.findings.clone();
+        let found = there.findings_so_far().clone();
         if n >= from {
             self.before = std::mem::replace(&mut self.machine, there);
             // One that would go on too long has gone there once already.

@@ -12,7 +12,7 @@ use super::timeline::Checkpoint;
 use super::{Happened, Session, Span};
 use crate::bir::Engine;
 use crate::engine::program::{Program, QueueId};
-use crate::engine::ring::queue::Queue;
+use crate::engine::ring::queue::{Queue, ix};
 use crate::engine::ring::seq::Sequencer;
 use crate::engine::ring::{Agent, Event, EventKind, Leap, LeapWork, Machine};
 use crate::limits::{LANES_EVENTS, LANES_STOP_ASKS, LANES_WORK, MAX_LANES};
@@ -631,31 +631,31 @@ impl<'a> Walk<'a> {
     /// Counts what the engine did at both rings of a queue; how many events that were.
     fn rings_counted(&self, col: &mut Column, a: &Queue, b: &Queue) -> u64 {
         let mut events = 0;
-        // A queue that was reset counts anew.
-        let more = |a: u64, b: u64| b.checked_sub(a).unwrap_or(b);
+        let mut pairs = 0;
         for dir in Dir::BOTH {
-            let (x, y) = (a.hw(dir), b.hw(dir));
-            let fetched = more(x.fetched, y.fetched);
-            let moved = more(x.visible, y.visible);
-            let retired = more(x.retired, y.retired);
+            let (x, y) = (a.tally[ix(dir)], b.tally[ix(dir)]);
+            let [fetched, moved, retired] =
+                [y.fetched - x.fetched, y.moved - x.moved, y.retired - x.retired];
+            let (stalls, faults) = (y.stalls - x.stalls, y.faults - x.faults);
             let lane = self.lane(a.id(), dir);
             let mut did = Did::empty();
             did.set(Did::FETCH, fetched > 0);
             did.set(if dir == Dir::Tx { Did::READ } else { Did::WRITE }, moved > 0);
             did.set(Did::RETIRE, retired > 0);
-            did.set(Did::STALL, b.stalled.is_some() && a.stalled.is_none());
-            did.set(Did::FAULT, b.faulted != a.faulted && b.faulted.is_some_and(|f| f.0 == dir));
-            let count = fetched.saturating_add(moved).saturating_add(retired);
+            did.set(Did::STALL, stalls > 0);
+            did.set(Did::FAULT, faults > 0);
+            let own = fetched + moved + stalls + faults;
             if !did.is_empty() {
-                col.add(lane, did, count.max(1));
+                col.add(lane, did, own + retired);
             }
-            // A pair is retired by one event.
-            events += fetched + moved + if dir == Dir::Tx { retired } else { 0 };
-            if more(x.posted, y.posted) > 0 {
+            events += own;
+            pairs = retired.max(pairs);
+            if a.hw(dir).posted != b.hw(dir).posted {
                 col.ring(lane);
             }
         }
-        events
+        // A pair is retired by one event.
+        events + pairs
     }
 }
 

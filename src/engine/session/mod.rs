@@ -141,7 +141,8 @@ impl Session {
     pub fn new(program: Arc<Program>) -> Session {
         let loaded = program.clone();
         let timeline = Timeline::new(program);
-        let machine = timeline.start().clone();
+        let mut machine = timeline.start().clone();
+        timeline.close(&mut machine);
         Session {
             selected: timeline.program().queues.first().map(|q| q.id),
             before: machine.clone(),

@@ -132,14 +132,14 @@ impl Session {
         if ran.is_break() {
             // Forwards the session stays where it got to; on the way back it has not moved.
             if m.n > from {
-                self.machine = m;
+                self.stand(m);
             }
             return Ok("cancelled".to_owned());
         }
         if m.n >= end && m.n < n {
             return Err(self.given_up());
         }
-        self.machine = m;
+        self.stand(m);
         if self.machine.n < asked && asked != u64::MAX {
             return Ok(format!("the run ends at event {}", self.machine.n));
         }
@@ -249,11 +249,11 @@ impl Session {
                 }
                 Ok(None) if m.n >= end => return Err(self.given_up()),
                 Ok(None) => {
-                    self.machine = m;
+                    self.stand(m);
                     return Ok("the run is at its end".to_owned());
                 }
                 Err(Ended::Cancelled(at)) => {
-                    self.machine = *at;
+                    self.stand(*at);
                     return Ok("cancelled".to_owned());
                 }
                 Err(Ended::Failed(d)) => return Err(*d),
@@ -283,7 +283,7 @@ impl Session {
             (Err(Ended::Cancelled(_)), _) => Ok("cancelled".to_owned()),
             (Ok(_), Some(hit)) => Ok(self.arrive(hit)),
             (Ok(_), None) => {
-                self.machine = self.timeline.start().clone();
+                self.stand(self.timeline.start().clone());
                 Ok("the run is at its start".to_owned())
             }
         }
@@ -291,8 +291,14 @@ impl Session {
 
     /// The position is where an answer was found; in words, where a stop was.
     fn arrive(&mut self, hit: Hit<Vec<u64>>) -> String {
-        self.machine = hit.machine;
+        self.stand(hit.machine);
         if hit.answer.is_empty() { String::new() } else { self.halt_at(&hit.answer) }
+    }
+
+    /// The position is where `m` is the state.
+    fn stand(&mut self, mut m: Machine) {
+        self.timeline.close(&mut m);
+        self.machine = m;
     }
 
     /// Where the session stands, in words.

@@ -190,6 +190,7 @@ impl Session {
             return Err(Ended::Cancelled(Box::new(m.clone())));
         }
         let leaps = !search.interest.is_every();
+        let from = m.n;
         let mut reach = Reach::new();
         // The checkpoint up to which the stretch is known to matter.
         let mut looked = 0;
@@ -213,7 +214,7 @@ impl Session {
                 continue;
             }
             let prior = Prior::of(m, search.memory);
-            let Some(step) = self.timeline.step(m) else { return Ok(None) };
+            let Some(step) = self.timeline.step(m) else { return self.last_hit(from, m, search) };
             let answer = (search.ask)(self, &prior, m, &step.event);
             if let Some(answer) = answer? {
                 search.pace.late = search.pace.worked(m.n, 1).is_break();
@@ -222,6 +223,22 @@ impl Session {
             self.worked(search, m, 1)?;
         }
         Ok(None)
+    }
+
+    /// The run is at its end and no event of this search answered: the last one may, by what is
+    /// found there only since it is the last.
+    fn last_hit<T>(
+        &mut self,
+        from: u64,
+        m: &Machine,
+        search: &mut Search<'_, T>,
+    ) -> Result<Option<Hit<T>>, Ended> {
+        let Some(e) = m.last.filter(|_| from < m.n && m.closing_found()) else { return Ok(None) };
+        let start = self.timeline.start().clone();
+        let before = self.timeline.state_at(m.n - 1, &start);
+        let prior = Prior::of(&before, search.memory);
+        let answer = (search.ask)(self, &prior, m, &e)?;
+        Ok(answer.map(|answer| Hit { machine: m.clone(), answer }))
     }
 
     /// Leaps as far as nothing matters; whether it could.

@@ -182,7 +182,10 @@ impl Timeline {
                 // Looking for an event that does not come may leave traces (an idle engine is
                 // found idle); the state after the last event is without them.
                 self.end = Some(m.n);
-                *m = self.replay(m.n);
+                if m.closed.is_none() {
+                    *m = self.replay(m.n);
+                    m.close(&self.program);
+                }
             }
             Some(step) if from == self.front.n => {
                 self.front.span.event(m, &step.event);
@@ -325,7 +328,15 @@ impl Timeline {
         let mut m = self.base(n, near);
         // Never stopped.
         let _ = self.run_to(&mut m, n, &mut |_, _| ControlFlow::Continue(()));
+        self.close(&mut m);
         m
+    }
+
+    /// Where a state is that of the last event, what is found there and then is told in it.
+    pub fn close(&self, m: &mut Machine) {
+        if self.end.is_none_or(|end| end == m.n) {
+            m.close(&self.program);
+        }
     }
 
     /// The events `from..to`, as far as the run has them.

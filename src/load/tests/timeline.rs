@@ -4,12 +4,13 @@
 use crate::bir::{Layout, generate};
 use crate::engine::lower::{self, Stage};
 use crate::engine::module_run::{self, Initial, Options};
-use crate::engine::program::Program;
+use crate::engine::program::{Blob, Content, Program};
 use crate::engine::ring::leap::tests::twins;
 use crate::engine::session::tests::twin;
 use crate::load::module::{LoadedModule, ModuleOptions};
-use crate::load::{LoadOptions, arbitrary};
-use crate::udma::{Generation, Profile};
+use crate::load::raw::to_program;
+use crate::load::{LoadOptions, RawImage, RingView, arbitrary};
+use crate::udma::{Dir, Generation, Profile};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -120,4 +121,101 @@ fn ends(p: &Program) -> bool {
         n < 5000
     });
     n < 5000
+}
+
+/// Some pairs of a raw image that go on from one to the next, by their own steps or not at all.
+#[derive(Debug, Clone)]
+struct Pairs {
+    count: u64,
+    len: u64,
+    from: (u64, u64),
+    to: (u64, u64),
+    odd: Option<(u64, u32)>,
+}
+
+/// Bytes that lie at hand; the two sides may meet.
+const AT_HAND: u64 = 0x1000_0000;
+
+fn some() -> impl Strategy<Value = Pairs> {
+    let step = || prop_oneof![4 => Just(0u64), 2 => 1u64..3, 1 => Just(4)];
+    let len = prop_oneof![6 => Just(64u64), 2 => Just(4096), 1 => Just(4), 1 => Just(0)];
+    let place = || 0u64..4000;
+    let odd = prop::option::weighted(0.2, (0u64..200, 0u32..32));
+    (prop_oneof![1u64..4, 1u64..200], len, (place(), step()), (place(), step()), odd).prop_map(
+        |(count, len, from, to, odd)| {
+            // Mostly as far as they are long; else by other steps.
+            let step = |s| if s == 0 { len } else { (s - 1) * 48 };
+            let from = (AT_HAND + from.0 * 64, step(from.1));
+            let to = (AT_HAND + 0x4_0000 + to.0 * 64, step(to.1));
+            Pairs { count, len, from, to, odd }
+        },
+    )
+}
+
+fn raw_image(all: &[Pairs]) -> Option<Program> {
+    let profile = Profile::default_profile();
+    let mut bytes = [Vec::new(), Vec::new()];
+    for s in all {
+        for k in 0..s.count {
+            let req = crate::udma::PairRequest {
+                src: s.from.0 + k * s.from.1,
+                dst: s.to.0 + k * s.to.1,
+                size: s.len,
+                tx_ring_id: 1,
+                rx_ring_id: 1,
+                barrier_code: 0,
+                set_dst_int: false,
+            };
+            let (mut tx, rx) = crate::udma::build_pair(profile, Generation::V3, &req).ok()?;
+            if s.odd.is_some_and(|o| o.0 == k) {
+                tx.len_ctrl ^= 1 << s.odd?.1;
+            }
+            bytes[0].extend(tx.to_bytes());
+            bytes[1].extend(rx.to_bytes());
+        }
+    }
+    let [tx, rx] = bytes;
+    let ring = |dir, bytes| Some(RingView::whole(dir, Blob::from_vec(bytes)));
+    let image = RawImage::new("image", "", [ring(Dir::Tx, tx), ring(Dir::Rx, rx)]);
+    to_program(&image, &LoadOptions::default()).0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Descriptors of a raw image that lie in a row are leapt over together, and the others as
+    /// single steps do them; whatever is known of what they read.
+    #[test]
+    fn raw_images_are_leapt_through_as_by_single_steps(
+        all in prop::collection::vec(some(), 1..8),
+        known in prop::collection::vec((0u64..0x4_0000, 1usize..20_000), 0..4),
+        cuts in prop::collection::vec((any::<bool>(), 0u64..2000, 1usize..40), 0..3),
+        lengths in prop::collection::vec(prop_oneof![1u64..40, 1u64..4000, Just(1 << 40)], 1..12),
+    ) {
+        if let Some(mut p) = raw_image(&all) {
+            for (at, len) in known {
+                let bytes = (0..len).map(|i| i as u8).collect();
+                p.contents.push(Content { addr: AT_HAND + at, bytes: Blob::from_vec(bytes) });
+            }
+            // Bytes of descriptors that come from elsewhere.
+            for (rx, at, len) in cuts {
+                let dir = if rx { Dir::Rx } else { Dir::Tx };
+                let Some(ring) = p.queues[0].ring(dir) else { continue };
+                let addr = ring.base + at % ring.bytes();
+                let bytes = Blob::from_vec(vec![0x40; len.min((ring.base + ring.bytes() - addr) as usize)]);
+                p.contents.push(Content { addr, bytes });
+            }
+            twins(&p, lengths.into_iter().cycle());
+            twins(&p, std::iter::empty());
+        }
+    }
+}
+
+#[test]
+fn a_regular_raw_image_is_leapt_over() {
+    let one =
+        Pairs { count: 3000, len: 64, from: (AT_HAND, 64), to: (AT_HAND << 4, 64), odd: None };
+    let p = raw_image(&[one]).unwrap();
+    let leapt = twins(&p, std::iter::empty());
+    assert!(leapt >= 5 * 2999, "{leapt}");
 }

@@ -63,8 +63,10 @@ pub fn judge(p: &Packet) -> (Work, u64) {
     let Some(word) = p.data().next().map(|x| x.desc.word1) else {
         return (Work::Refused(Refusal::Payload(NotKnown::Absent)), 0);
     };
+    if class::is_copy(word) {
+        return (Work::Copy, p.tx_bytes);
+    }
     let found = match class::readings(word).as_slice() {
-        [c] if c.name == "copy" => Ok((Work::Copy, p.tx_bytes)),
         [c] if c.name == "replicate" => {
             match c.fields.first().map_or(0, |f| f.get(u64::from(word))) {
                 0 => Err(Refusal::NoCopies),

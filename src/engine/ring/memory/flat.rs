@@ -3,7 +3,8 @@
 use super::super::digest::{hash_bytes, mix};
 use super::{Content, Extent, Source};
 use crate::engine::program::Blob;
-use imbl::Vector;
+use crate::engine::ring::few::Few;
+use std::sync::Arc;
 
 impl Content {
     /// A byte whose value is known.
@@ -35,15 +36,15 @@ impl Content {
     pub fn of(bytes: Vec<u8>, state: Option<Vec<u8>>) -> Content {
         let len = bytes.len() as u64;
         let id = hash_bytes(&bytes);
-        let blob = Blob::from_vec(bytes);
+        let blob = Arc::new((id, Blob::from_vec(bytes)));
         // Unknown bytes stand for the address they were first at; these never were at one.
         let nowhere = mix(0x636f_6d70, id);
-        let mut pieces = Vector::new();
+        let mut pieces = Few::default();
         let mut put = |state: u8, from: u64, to: u64| {
             let source = match state {
                 Content::UNWRITTEN => Source::Unwritten,
                 Content::UNKNOWN => Source::Unknown(nowhere.wrapping_add(from)),
-                _ => Source::Blob(id, blob.clone(), from),
+                _ => Source::Blob(blob.clone(), from),
             };
             pieces.push_back((from, Extent { len: to - from, source }));
         };

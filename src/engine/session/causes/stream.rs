@@ -5,15 +5,15 @@ use super::access::Span;
 use crate::bir::{Dtype, TransposeOp};
 use crate::engine::ring::Machine;
 use crate::engine::ring::device::{Packet, Work};
+use crate::engine::ring::few::Few;
 use crate::engine::ring::queue::Held;
 use crate::udma::count_of;
 use crate::udma::payload::Payload;
-use imbl::Vector;
 
 /// What a packet streamed, and what was done with it.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
-    tx: Vector<Held>,
+    tx: Few<Held>,
     work: Work,
     bytes: u64,
 }
