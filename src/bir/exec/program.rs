@@ -5,8 +5,8 @@
 
 use super::order;
 use crate::bir::module::{At, Body, Finding, Inst, Module, Part};
+use crate::bir::quick::QuickMap;
 use crate::bir::{Engine, Layout, Name, Opcode};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ pub struct Program {
     pub(super) entries: Vec<Entry>,
     pub(super) regions: Vec<Region>,
     active: Engines,
-    blocks: HashMap<Name, HashMap<Name, (u32, Arc<Inst>)>>,
+    blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>>,
     findings: Vec<Finding>,
 }
 
@@ -153,7 +153,7 @@ impl Program {
         build.branches();
         build.engines();
         build.lists();
-        let mut blocks: HashMap<Name, HashMap<Name, (u32, Arc<Inst>)>> = HashMap::new();
+        let mut blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>> = QuickMap::default();
         for q in &module.queues {
             let of = blocks.entry(q.name.clone()).or_default();
             for (k, b) in (0u32..).zip(q.dma_blocks()) {
@@ -239,9 +239,17 @@ impl Program {
     /// each loop (or list of blocks with branches) around the last one in it: one of those is
     /// the nearest earlier instance.
     fn edges(&mut self) {
-        let mut by_name: HashMap<Name, Vec<Item>> = HashMap::new();
+        // Most names are depended on by nobody.
+        let mut by_name: QuickMap<Name, Vec<Item>> = QuickMap::default();
+        let deps = self.entries.iter().flat_map(|e| e.inst.deps.iter().chain(&e.inst.loop_deps));
+        by_name.extend(deps.map(|d| (d.name.clone(), Vec::new())));
+        if by_name.is_empty() {
+            return;
+        }
         for (k, e) in (0u32..).zip(&self.entries) {
-            by_name.entry(e.inst.name.clone()).or_default().push(Item(k));
+            if let Some(all) = by_name.get_mut(&e.inst.name) {
+                all.push(Item(k));
+            }
         }
         for k in 0..self.entries.len() {
             let me = Item(k as u32);
@@ -249,7 +257,7 @@ impl Program {
             let deps = inst.deps.iter().map(|d| (d, false));
             let mut edges = Vec::new();
             for (dep, carried) in deps.chain(inst.loop_deps.iter().map(|d| (d, true))) {
-                let Some(all) = by_name.get(&dep.name) else {
+                let Some(all) = by_name.get(&dep.name).filter(|all| !all.is_empty()) else {
                     let text =
                         format!("`{}` depends on `{}`, which is nowhere", inst.name, dep.name);
                     let at = At::Inst(inst.pos, Part::Key("dependencies"));
