@@ -19,7 +19,9 @@ fn both(module: &Module) -> (usize, usize) {
     let (short, long) = (by(None), by(Some(Mutation::LostRemainder)));
     assert_eq!(short, long);
     let mut loaded = BTreeSet::new();
-    module.visit(&mut |i| drop(loaded.insert(i.ins.as_ptr())));
+    module.visit(&mut |i| {
+        loaded.insert(i.ins.as_ptr());
+    });
     let shared = |m: &Module| {
         let mut n = 0;
         let known = |i: &Inst| i.opcode.is_descriptor() && loaded.contains(&i.ins.as_ptr());
