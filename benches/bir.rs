@@ -71,46 +71,94 @@ fn peak() -> String {
     text.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("").to_owned()
 }
 
+/// The module of [`module`] as JSON, without all that making it of the text takes.
+fn json(n: u64) -> String {
+    let bytes = n * 64;
+    let set = |name: &str, kind: &str| {
+        format!(
+            "    {{\n     \"Skind\": \"memory_location_set\",\n     \"dtype\": \"uint8\",\n     \"kind\": \"{kind}\",\n     \
+            \"memorylocations\": [{{\"Skind\": \"memory_location\", \"addr\": 0, \"dims\": [{bytes}], \"name\": \"{name}\", \"type\": \"DRAM\"}}],\n     \
+            \"name\": \"{name}_set\"\n    }}"
+        )
+    };
+    let mut out = format!(
+        "{{\n \"arch\": \"gen3\",\n \"functions\": [\n  {{\n   \"allocations\": [\n{},\n{}\n   ],\n   \"blocks\": [\n    {{\n     \"instructions\": [\n",
+        set("x", "ExternalInput"),
+        set("y", "ExternalOutput")
+    );
+    let side = |name: &str, at: u64| {
+        format!(
+            "[{{\"ap\": [[1, 64]], \"dtype\": \"uint8\", \"kind\": \"physical_ap\", \"memref\": \"{name}\", \"memsetref\": \"{name}_set\", \"offset\": {at}}}]"
+        )
+    };
+    for i in 0..n {
+        let engine = ["Pool", "Activation", "SP", "PE"][(i % 4) as usize];
+        let (x, y, end) = (side("x", i * 64), side("y", i * 64), if i + 1 < n { "," } else { "" });
+        writeln!(
+            out,
+            "      {{\n       \"dge_type\": \"None\",\n       \"engine\": \"{engine}\",\n       \"ins\": {x},\n       \
+            \"name\": \"I-{i}\",\n       \"opcode\": \"DMACopy\",\n       \"outs\": {y},\n       \"queue\": \"q{engine}\"\n      }}{end}"
+        )
+        .unwrap();
+    }
+    out += "     ],\n     \"name\": \"Block1\"\n    }\n   ],\n   \"name\": \"main\"\n  }\n ],\n \"queues\": [\n";
+    for (k, engine) in ["Pool", "Activation", "SP", "PE"].iter().enumerate() {
+        let end = if k < 3 { "," } else { "" };
+        writeln!(out, "  {{\"blocks\": [], \"name\": \"q{engine}\"}}{end}").unwrap();
+    }
+    out + " ],\n \"version\": 2\n}\n"
+}
+
 /// A large module all the way: `DMADBG_BENCH_DMAS` static copies (a million), read, verified,
-/// lowered and put on rings, as the program does it; with `DMADBG_BENCH_PROOF` proved too.
+/// lowered and put on rings, as the program does it; then proved. Each size in a process of its
+/// own, so that what one leaves behind is not counted for the next.
 fn large() {
+    assert_eq!(json(9), text_to_json("m", &module(9)).unwrap());
     let n = std::env::var("DMADBG_BENCH_DMAS").ok().and_then(|t| t.parse().ok());
     let n: u64 = n.unwrap_or(1_000_000);
-    let ns = match std::env::var_os("DMADBG_BENCH_ONE") {
-        Some(_) => vec![n],
-        None => vec![n / 4, n / 2, n],
-    };
-    for n in ns {
-        let json = text_to_json("m", &module(n)).unwrap();
-        let opts = ModuleOptions::default();
+    for n in [n / 16, n / 8, n / 4, n / 2, n] {
+        let me = std::env::current_exe().unwrap();
+        let one = std::process::Command::new(me).env(ONE, n.to_string()).status().unwrap();
+        assert!(one.success());
+    }
+}
+
+/// Names the variable that asks for one large module of a size, and for nothing else.
+const ONE: &str = "DMADBG_BENCH_ONE";
+
+fn one_large(n: u64) {
+    let json = json(n);
+    let opts = ModuleOptions::default();
+    let (cpu, begin) = (on_cpu(), Instant::now());
+    let (m, _) = LoadedModule::read("m", json.as_bytes(), true, &opts, None).unwrap();
+    assert!(!m.is_wrong() && !m.lowered.has_errors());
+    let read = begin.elapsed().as_secs_f64();
+    let p = m.program(&opts, Profile::default_profile()).unwrap();
+    let all = begin.elapsed().as_secs_f64();
+    println!(
+        "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {}",
+        json.len() / 1_000_000,
+        cpu_since(cpu),
+        peak(),
+    );
+    if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
         let (cpu, begin) = (on_cpu(), Instant::now());
-        let (m, _) = LoadedModule::read("m", json.as_bytes(), true, &opts, None).unwrap();
-        assert!(!m.is_wrong() && !m.lowered.has_errors());
-        let read = begin.elapsed().as_secs_f64();
-        let p = m.program(&opts, Profile::default_profile()).unwrap();
-        let all = begin.elapsed().as_secs_f64();
+        let run = exec::Options::default();
+        let proof = m.validate(Some(&p), &run).unwrap();
+        let took = begin.elapsed().as_secs_f64();
         println!(
-            "{n} static DMAs, {} MB: read, verified, lowered in {read:.2} s, on rings in {all:.2} s ({:.2} s of processors); {}",
-            json.len() / 1_000_000,
+            "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts; {}",
             cpu_since(cpu),
+            proof.stages.len(),
             peak(),
         );
-        if std::env::var_os("DMADBG_BENCH_PROOF").is_some() {
-            let (cpu, begin) = (on_cpu(), Instant::now());
-            let run = exec::Options::default();
-            let proof = m.validate(Some(&p), &run).unwrap();
-            let took = begin.elapsed().as_secs_f64();
-            println!(
-                "  proof of each stage and the rings in {took:.2} s ({:.2} s of processors), {} verdicts; {}",
-                cpu_since(cpu),
-                proof.stages.len(),
-                peak(),
-            );
-        }
     }
 }
 
 fn main() {
+    if let Some(n) = std::env::var(ONE).ok().and_then(|t| t.parse().ok()) {
+        return one_large(n);
+    }
     large();
     if std::env::var_os("DMADBG_BENCH_NO_ROWS").is_some() {
         return;

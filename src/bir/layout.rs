@@ -265,6 +265,39 @@ impl Layout {
         self.walk(pattern, dtype, &pattern.pairs, pattern.offset)
     }
 
+    /// Whether a static operand lies in its location: as [`Layout::walk_static`], without the
+    /// elements.
+    pub fn holds(&self, operand: &Operand) -> bool {
+        match operand.as_pattern().zip(operand.dtype) {
+            Some((p, dtype)) => self.lies(p, dtype, &p.pairs, p.offset),
+            None => false,
+        }
+    }
+
+    /// Whether there are the elements of `pairs` from element `offset` on: as [`Layout::walk`],
+    /// without them.
+    pub fn lies(&self, pattern: &Pattern, dtype: Dtype, pairs: &[Pair], offset: i64) -> bool {
+        let Ok(loc) = self.of(pattern) else { return false };
+        if loc.space.has_partitions() {
+            return walk_partitions(loc, dtype.bytes(), pairs, offset).is_ok();
+        }
+        // Counts and steps as small as nearly all are do not overflow anywhere.
+        const SMALL: u64 = 1 << 31;
+        let elem = dtype.bytes() as i64;
+        let (mut count, mut down, mut up) = (1u64, 0i64, 0i64);
+        for p in pairs {
+            count = count.saturating_mul(p.num);
+            if count == 0 || count >= SMALL || p.step.unsigned_abs() >= SMALL / 16 {
+                return walk_dram(loc, dtype.bytes(), pairs, offset).is_ok();
+            }
+            let reach = p.step * elem * (p.num - 1) as i64;
+            if reach < 0 { down += reach } else { up += reach }
+        }
+        let at = i128::from(offset) * i128::from(elem);
+        at + i128::from(down) >= 0
+            && at + i128::from(up) + i128::from(elem) <= i128::from(loc.pitch)
+    }
+
     /// The elements of `pairs` from element `offset` on in the pattern's location. In SB and
     /// PSUM the first pair walks partitions, so that it must be kept when inner ones are cut.
     ///
@@ -590,11 +623,26 @@ mod tests {
 
     proptest! {
         #[test]
+        fn what_lies_inside_has_a_walk(
+            pairs in prop::collection::vec(
+                (prop_oneof![-9i64..9, any::<i64>()], prop_oneof![0u64..5, any::<u64>()]), 0..4),
+            offset in prop_oneof![-10i64..80, any::<i64>()],
+            name in prop::sample::select(vec!["d", "s", "x", "nothing"]),
+            dtype in prop::sample::select(vec![Dtype::U8, Dtype::U32]),
+        ) {
+            let operand = Operand::pattern(dtype, Pattern::new(name, offset, &pairs));
+            let holds = Layout::new(&module(TWO)).holds(&operand);
+            prop_assert_eq!(holds, walk(name, dtype, offset, &pairs).is_ok());
+        }
+
+        #[test]
         fn the_first_offending_element_is_the_first(
             pairs in prop::collection::vec((-9i64..9, 1u64..5), 0..4),
             offset in -10i64..80,
         ) {
             let w = walk("d", Dtype::U8, offset, &pairs);
+            let operand = Operand::pattern(Dtype::U8, Pattern::new("d", offset, &pairs));
+            prop_assert_eq!(Layout::new(&module(TWO)).holds(&operand), w.is_ok());
             let dims = pairs.iter().map(|&(step, num)| Dim { step, num }).collect();
             let free = Walk { start: 1 << 20, dims, elem: 1 };
             let places = free.addresses().map(|a| a as i64 - (1 << 20) + offset);

@@ -10,7 +10,9 @@ use super::enums::{
     TensorKind, TransposeOp,
 };
 use super::expr::Expr;
+use super::operands::Operands;
 use super::value::{Extra, Value};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Position of an instruction in the loaded module: functions first, then queues, each in file
@@ -188,9 +190,9 @@ pub struct Inst {
     /// Who issues it.
     pub engine: Engine,
     /// Operands read.
-    pub ins: Vec<Operand>,
+    pub ins: Operands,
     /// Operands written.
-    pub outs: Vec<Operand>,
+    pub outs: Operands,
     /// What must be complete before.
     pub deps: Vec<Dep>,
     /// The same across iterations of a loop.
@@ -200,7 +202,7 @@ pub struct Inst {
     /// Semaphores updated at the end, in order.
     pub updates: Vec<Update>,
     /// The source line that it came from.
-    pub debug: Option<Debug>,
+    pub debug: Option<Arc<Debug>>,
     /// What only some opcodes have.
     pub body: Body,
     /// Everything else.
@@ -210,13 +212,18 @@ pub struct Inst {
 impl Inst {
     /// An instruction without anything.
     pub fn new(pos: Pos, name: &str, opcode: Opcode, engine: Engine) -> Inst {
+        Inst::named(pos, name.into(), opcode, engine)
+    }
+
+    /// As [`Inst::new`], with a name that is shared.
+    pub fn named(pos: Pos, name: Name, opcode: Opcode, engine: Engine) -> Inst {
         Inst {
             pos,
-            name: name.into(),
+            name,
             opcode,
             engine,
-            ins: Vec::new(),
-            outs: Vec::new(),
+            ins: Operands::default(),
+            outs: Operands::default(),
             deps: Vec::new(),
             loop_deps: Vec::new(),
             waits: Vec::new(),
@@ -326,7 +333,7 @@ pub enum Body {
     /// A loop with a static trip count.
     Loop(Loop),
     /// A loop whose bounds may be known only at run time.
-    DynamicLoop(DynamicLoop),
+    DynamicLoop(Box<DynamicLoop>),
     /// A loop that goes on while a register is not zero, judged after each round.
     DoWhile(DoWhile),
     /// A branch.
@@ -522,6 +529,9 @@ pub struct Pair {
     pub num: u64,
 }
 
+/// Steps and counts of a pattern; most have one or two.
+pub type Pairs = SmallVec<[Pair; 2]>;
+
 /// How an access pattern is written in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
@@ -563,7 +573,7 @@ pub struct Pattern {
     /// How it is written.
     pub form: Form,
     /// Steps and counts, outermost first.
-    pub pairs: Vec<Pair>,
+    pub pairs: Pairs,
     /// Location (`memref`).
     pub location: Option<Name>,
     /// Set (`memsetref`); its only location is meant where `location` is absent.
@@ -689,7 +699,12 @@ impl Module {
 impl Block {
     /// A block of these.
     pub fn new(name: &str, insts: Vec<Arc<Inst>>) -> Block {
-        Block { name: Some(name.into()), insts, extra: Vec::new() }
+        Block::named(name.into(), insts)
+    }
+
+    /// As [`Block::new`], with a name that is shared.
+    pub fn named(name: Name, insts: Vec<Arc<Inst>>) -> Block {
+        Block { name: Some(name), insts, extra: Vec::new() }
     }
 
     /// Calls `f` for every instruction, an instruction before those that it holds.

@@ -5,6 +5,11 @@
 //! in the order of the file; its two rings and its marker lie in device memory of their own.
 
 mod build;
+mod insts;
+
+pub use insts::InstInfo;
+
+use insts::Insts;
 
 pub use build::{again, dump, program, record};
 
@@ -90,20 +95,9 @@ pub struct ModuleRun {
     /// The module after each stage, the loaded one first.
     pub lowered: Lowered,
     /// Instructions of the loaded module by position: what each is called, and where it is.
-    insts: Vec<InstInfo>,
+    insts: Insts,
     /// How it was lowered and put on rings.
     pub options: Options,
-}
-
-/// An instruction of the loaded module, for telling of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InstInfo {
-    /// Its name; empty where it has none.
-    pub name: Name,
-    /// Name and opcode.
-    pub text: String,
-    /// Where it is in its file.
-    pub place: Place,
 }
 
 /// A fault that is committed on purpose when descriptors are made, so that tests can show that
@@ -316,8 +310,13 @@ impl ModuleRun {
     }
 
     /// An instruction of the loaded module.
-    pub fn inst(&self, pos: Pos) -> Option<&InstInfo> {
-        self.insts.get(pos.0 as usize)
+    pub fn inst(&self, pos: Pos) -> Option<InstInfo> {
+        self.insts.get(pos)
+    }
+
+    /// Line of the module's file that an instruction of the loaded module is on.
+    pub fn line(&self, pos: Pos) -> Option<u64> {
+        self.insts.line(pos)
     }
 
     /// How many instructions the loaded module has.

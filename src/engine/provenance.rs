@@ -93,7 +93,7 @@ impl<'a> Provenance<'a> {
     }
 
     /// The instruction of the loaded module at a position, and where it is in its file.
-    pub fn source(&self, pos: Pos) -> Option<&'a InstInfo> {
+    pub fn source(&self, pos: Pos) -> Option<InstInfo> {
         self.run.inst(pos)
     }
 
@@ -315,7 +315,7 @@ impl<'a> Provenance<'a> {
         });
         if let Some(d) = inst.and_then(|i| i.debug.clone()) {
             let line = d.lineno.map(|n| format!(":{n}")).unwrap_or_default();
-            let op = d.op_name.map(|n| format!(" ({n})")).unwrap_or_default();
+            let op = d.op_name.as_ref().map(|n| format!(" ({n})")).unwrap_or_default();
             let file = d.filename.as_deref().unwrap_or("");
             if !format!("{file}{line}{op}").is_empty() {
                 out.push(row("model", &format!("{file}{line}{op}")));
@@ -376,7 +376,7 @@ impl<'a> Provenance<'a> {
         for block in blocks.iter().take(CHAINS_SHOWN) {
             let Body::DmaBlock(b) = &block.body else { continue };
             let from: BTreeSet<Pos> = b.descriptors().map(|d| d.pos).collect();
-            let text = |p: &Pos| self.source(*p).map_or("nothing", |i| &i.text).to_owned();
+            let text = |p: &Pos| self.source(*p).map_or_else(|| "nothing".to_owned(), |i| i.text);
             let from: Vec<String> = from.iter().take(NAMES_SHOWN).map(text).collect();
             let n = b.descriptors().count();
             let text =

@@ -250,9 +250,17 @@ impl Program {
     /// each loop (or list of blocks with branches) around the last one in it: one of those is
     /// the nearest earlier instance.
     fn edges(&mut self) {
+        // Most names are depended on by nobody.
         let mut by_name: QuickMap<Name, Vec<Item>> = QuickMap::default();
+        let deps = self.entries.iter().flat_map(|e| e.inst.deps.iter().chain(&e.inst.loop_deps));
+        by_name.extend(deps.map(|d| (d.name.clone(), Vec::new())));
+        if by_name.is_empty() {
+            return;
+        }
         for (k, e) in (0u32..).zip(&self.entries) {
-            by_name.entry(e.inst.name.clone()).or_default().push(Item(k));
+            if let Some(all) = by_name.get_mut(&e.inst.name) {
+                all.push(Item(k));
+            }
         }
         for k in 0..self.entries.len() {
             let me = Item(k as u32);
@@ -260,7 +268,7 @@ impl Program {
             let deps = inst.deps.iter().map(|d| (d, false));
             let mut edges = Vec::new();
             for (dep, carried) in deps.chain(inst.loop_deps.iter().map(|d| (d, true))) {
-                let Some(all) = by_name.get(&dep.name) else {
+                let Some(all) = by_name.get(&dep.name).filter(|all| !all.is_empty()) else {
                     let text =
                         format!("`{}` depends on `{}`, which is nowhere", inst.name, dep.name);
                     let at = At::Inst(inst.pos, Part::Key("dependencies"));

@@ -212,7 +212,7 @@ impl Found {
     /// As an operand; symbolic where it depends on an axis.
     pub fn operand(&self, axes: &[Axis]) -> Operand {
         let mut p = Pattern::new(&self.store, self.offset, &[]);
-        p.pairs.clone_from(&self.pairs);
+        p.pairs = self.pairs.as_slice().into();
         if self.coefs.iter().any(|c| *c != 0) {
             let used = axes.iter().zip(&self.coefs).filter(|(_, c)| **c != 0);
             let mut terms: Vec<Expr> =

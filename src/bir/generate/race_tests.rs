@@ -121,7 +121,8 @@ impl Walker {
         let runs = |list: &[Operand]| -> Runs {
             list.iter().flat_map(|o| self.runs(p.layout, o)).collect()
         };
-        let (ins, outs): (Vec<_>, Vec<_>) = parts.into_iter().map(|i| (i.ins, i.outs)).unzip();
+        let (ins, outs): (Vec<_>, Vec<_>) =
+            parts.into_iter().map(|i| (i.ins.to_vec(), i.outs.to_vec())).unzip();
         let event = (runs(&ins.concat()), runs(&outs.concat()));
         self.events.push((i.engine, number, clock.clone(), event.0, event.1));
     }

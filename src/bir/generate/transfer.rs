@@ -71,8 +71,8 @@ impl Transfer {
             cce_op: self.cce_op,
             ..Dma::default()
         });
-        i.ins = self.ins;
-        i.outs = vec![self.out];
+        i.ins = self.ins.into();
+        i.outs = [self.out].into();
         i
     }
 
@@ -92,8 +92,8 @@ impl Transfer {
             can_read_uninit: false,
             oob_is_err: true,
         });
-        i.ins = self.ins;
-        i.outs = vec![self.out];
+        i.ins = self.ins.into();
+        i.outs = [self.out].into();
         i
     }
 }
@@ -315,8 +315,8 @@ impl Builder<'_> {
     pub fn set(&mut self, register: &Name, value: i64) -> Vec<Inst> {
         let add = if self.rng.chance(40) { self.rng.range(0, value.max(0)) } else { 0 };
         let mut i = Inst::new(Pos(0), &self.name(), Opcode::RegisterMove, self.engine);
-        i.ins = vec![immediate(value - add)];
-        i.outs = vec![self::register(register)];
+        i.ins = [immediate(value - add)].into();
+        i.outs = [self::register(register)].into();
         let mut out = vec![i];
         if add > 0 {
             out.push(self.alu(register, AluOp::Add, self::register(register), add));
@@ -327,8 +327,8 @@ impl Builder<'_> {
     fn alu(&mut self, to: &Name, op: AluOp, from: Operand, by: i64) -> Inst {
         let mut i = Inst::new(Pos(0), &self.name(), Opcode::RegisterAlu, self.engine);
         i.body = Body::RegisterAlu { op, wide: false };
-        i.ins = vec![from, immediate(by)];
-        i.outs = vec![self::register(to)];
+        i.ins = [from, immediate(by)].into();
+        i.outs = [self::register(to)].into();
         i
     }
 

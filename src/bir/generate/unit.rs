@@ -146,12 +146,13 @@ impl<'o> Builder<'o> {
         let accesses = std::mem::take(&mut t.accesses);
         let mut i = t.dma(name, self.engine, queue, dge);
         if self.rng.chance(50) {
-            i.debug = Some(Debug {
+            let debug = Debug {
                 filename: Some("/model/block.py".into()),
                 lineno: Some(line),
                 op_name: Some(format!("copy_op{line}").into()),
                 extra: Vec::new(),
-            });
+            };
+            i.debug = Some(debug.into());
         }
         Made { before, inst: i, after, accesses }
     }
@@ -238,13 +239,9 @@ impl<'o> Builder<'o> {
         let blocks = self.blocks(&a.name, body);
         let name = self.name();
         let mut l = Inst::new(Pos(0), &name, Opcode::DynamicForLoop, Engine::Unassigned);
-        l.body = Body::DynamicLoop(DynamicLoop {
-            axis: a.name,
-            lb: Expr::Const(a.lb),
-            ub: Expr::Register(register),
-            stride: Expr::Const(a.stride),
-            blocks,
-        });
+        let (axis, ub) = (a.name, Expr::Register(register));
+        let (lb, stride) = (Expr::Const(a.lb), Expr::Const(a.stride));
+        l.body = Body::DynamicLoop(DynamicLoop { axis, lb, ub, stride, blocks }.into());
         first.push(l);
         self.add(first, accesses);
     }
@@ -312,7 +309,7 @@ impl<'o> Builder<'o> {
         let Some(t) = self.copy(&[], true) else { return };
         let name = self.name();
         let mut i = Inst::new(Pos(0), &name, opcode, self.engine);
-        (i.ins, i.outs) = (t.ins, vec![t.out]);
+        (i.ins, i.outs) = (t.ins.into(), [t.out].into());
         self.add(vec![i], t.accesses);
     }
 

@@ -150,6 +150,9 @@ impl Probe<'_> {
         }
         let base = i128::from(p.offset);
         let Some(e) = &p.start else {
+            if self.layout.lies(p, self.dtype, &p.pairs, p.offset) {
+                return None;
+            }
             let e = self.walk(&p.pairs, base).err()?;
             return Some(self.report(at, base, e, &[]));
         };

@@ -65,11 +65,12 @@ mod tests;
 
 pub use explain::{access_grid, shape_text};
 
+use super::quick::QuickMap;
 use super::{Arch, Block, Finding, Inst, Layout, Module, Name, PlaceError};
 use crate::diag::Severity;
 use crate::limits::MAX_DIAGNOSTICS;
 use flow::Scope;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What a caller may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,8 +102,8 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         queues: queue::Index::new(module),
         written: dynamic::written_registers(module),
         ring: ring::Counts::default(),
-        unresolved: HashMap::new(),
-        fired: HashMap::new(),
+        unresolved: QuickMap::default(),
+        fired: QuickMap::default(),
         found: Vec::new(),
         errors: false,
     };
@@ -150,9 +151,9 @@ struct Cx<'a> {
     ring: ring::Counts,
     written: HashSet<Name>,
     /// Names that were looked up in vain.
-    unresolved: HashMap<Name, PlaceError>,
+    unresolved: QuickMap<Name, PlaceError>,
     /// Axes that all triggers of a block have around them, by queue and block.
-    fired: HashMap<(&'a str, &'a str), Vec<flow::Range>>,
+    fired: QuickMap<(&'a str, &'a str), Vec<flow::Range>>,
     found: Vec<Finding>,
     errors: bool,
 }

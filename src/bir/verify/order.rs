@@ -1,17 +1,26 @@
 //! Rules about what waits for what: dependencies and semaphores.
 
 use super::Cx;
+use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{At, Block, Body, Engine, Finding, Function, Inst, Name, Part};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub(super) fn check(cx: &mut Cx<'_>) {
     let module = cx.module;
-    let mut names = HashSet::new();
+    // Names that are depended on, and whether somebody bears them: most names are not.
+    let mut names: QuickMap<Name, bool> = QuickMap::default();
     module.visit(&mut |i| {
-        names.insert(i.name.clone());
+        names.extend(i.deps.iter().chain(&i.loop_deps).map(|d| (d.name.clone(), false)));
     });
-    for f in &module.functions {
-        dependencies(cx, f, &names);
+    if !names.is_empty() {
+        module.visit(&mut |i| {
+            if let Some(borne) = names.get_mut(&i.name) {
+                *borne = true;
+            }
+        });
+        for f in &module.functions {
+            dependencies(cx, f, &names);
+        }
     }
     semaphores(cx);
 }
@@ -32,16 +41,17 @@ fn flatten<'a>(blocks: &'a [Block], out: &mut Vec<Item<'a>>) {
     }
 }
 
-fn dependencies(cx: &mut Cx<'_>, f: &Function, names: &HashSet<Name>) {
+fn dependencies(cx: &mut Cx<'_>, f: &Function, names: &QuickMap<Name, bool>) {
+    let borne = |name: &Name| names.get(name).copied().unwrap_or_default();
     let mut items = Vec::new();
     flatten(&f.blocks, &mut items);
     let branches = items.iter().any(|i| matches!(i.inst.body, Body::Jump(_) | Body::Branch(_)));
     // The first instance of each name.
-    let mut first: HashMap<&Name, usize> = HashMap::new();
-    for (at, i) in items.iter().enumerate() {
+    let mut first: QuickMap<&Name, usize> = QuickMap::default();
+    for (at, i) in items.iter().enumerate().filter(|(_, i)| borne(&i.inst.name)) {
         first.entry(&i.inst.name).or_insert(at);
     }
-    let mut earlier: HashMap<&Name, usize> = HashMap::new();
+    let mut earlier: QuickMap<&Name, usize> = QuickMap::default();
     // Dependencies on a later instruction: (who, on whom).
     let mut forward: Vec<(usize, usize)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
@@ -59,7 +69,7 @@ fn dependencies(cx: &mut Cx<'_>, f: &Function, names: &HashSet<Name>) {
                     forward.push((at, later));
                     continue;
                 }
-                (None, None) if names.contains(&dep.name) => continue,
+                (None, None) if borne(&dep.name) => continue,
                 (None, None) => {
                     format!("no instruction is named `{}`, which this depends on", dep.name)
                 }
@@ -67,13 +77,15 @@ fn dependencies(cx: &mut Cx<'_>, f: &Function, names: &HashSet<Name>) {
             cx.push(Finding::new("B066", At::Inst(inst.pos, Part::Key("dependencies")), text));
         }
         for dep in &inst.loop_deps {
-            if !names.contains(&dep.name) {
+            if !borne(&dep.name) {
                 let text = format!("no instruction is named `{}`, which this depends on", dep.name);
                 let at = At::Inst(inst.pos, Part::Key("loop_carried_dependencies"));
                 cx.push(Finding::new("B066", at, text));
             }
         }
-        earlier.insert(&inst.name, at);
+        if borne(&inst.name) {
+            earlier.insert(&inst.name, at);
+        }
     }
     forward.sort_unstable();
     forward.dedup();
@@ -85,8 +97,8 @@ fn cycles(cx: &mut Cx<'_>, items: &[Item<'_>], forward: &[(usize, usize)], branc
     if forward.is_empty() {
         return;
     }
-    let first: HashMap<&Name, Vec<usize>> =
-        items.iter().enumerate().fold(HashMap::new(), |mut map, (at, i)| {
+    let first: QuickMap<&Name, Vec<usize>> =
+        items.iter().enumerate().fold(QuickMap::default(), |mut map, (at, i)| {
             map.entry(&i.inst.name).or_default().push(at);
             map
         });
@@ -149,7 +161,7 @@ fn add(map: &mut HashMap<u64, Bound>, id: u64, n: Bound) {
 fn semaphores(cx: &mut Cx<'_>) {
     let module = cx.module;
     let mut raised: HashMap<u64, Bound> = HashMap::new();
-    let mut fires: HashMap<(&Name, &Name), Bound> = HashMap::new();
+    let mut fires: QuickMap<(&Name, &Name), Bound> = QuickMap::default();
     let mut waits: Vec<&Inst> = Vec::new();
     for f in &module.functions {
         let jumps = f.blocks.iter().flat_map(|b| &b.insts);
@@ -185,7 +197,7 @@ fn count<'a>(
     blocks: &'a [Block],
     runs: Bound,
     raised: &mut HashMap<u64, Bound>,
-    fires: &mut HashMap<(&'a Name, &'a Name), Bound>,
+    fires: &mut QuickMap<(&'a Name, &'a Name), Bound>,
     waits: &mut Vec<&'a Inst>,
 ) {
     for inst in blocks.iter().flat_map(|b| &b.insts) {
@@ -199,7 +211,7 @@ fn count<'a>(
             && let Some(queue) = &t.queue
         {
             // More than it can be where a list has several blocks; never less.
-            let named: HashSet<&Name> = t.dma_blocks.iter().collect();
+            let named: QuickSet<&Name> = t.dma_blocks.iter().collect();
             for b in named {
                 let sum = fires.entry((queue, b)).or_insert(Some(0));
                 *sum = sum.zip(runs).and_then(|(a, b)| a.checked_add(b));

@@ -2,22 +2,23 @@
 
 use super::flow::Scope;
 use super::{Cx, Home};
+use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{
     Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Part,
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
 use crate::udma::count_of;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Queues by name, each with the names of its blocks.
 pub(super) struct Index<'a> {
-    blocks: HashMap<&'a str, HashSet<&'a str>>,
+    blocks: QuickMap<&'a str, QuickSet<&'a str>>,
 }
 
 impl<'a> Index<'a> {
     pub fn new(module: &'a Module) -> Index<'a> {
-        let mut blocks: HashMap<&str, HashSet<&str>> = HashMap::new();
+        let mut blocks: QuickMap<&str, QuickSet<&str>> = QuickMap::default();
         for q in &module.queues {
             // Of two queues with one name the first counts.
             if !blocks.contains_key(&*q.name) {
@@ -57,8 +58,8 @@ pub(super) fn check(cx: &mut Cx<'_>) {
 }
 
 fn unique_blocks(cx: &mut Cx<'_>, q: &crate::bir::Queue) {
-    let mut names: HashSet<&Name> = HashSet::new();
-    let mut ids: HashMap<u64, &Name> = HashMap::new();
+    let mut names: QuickSet<&Name> = QuickSet::default();
+    let mut ids: QuickMap<u64, &Name> = QuickMap::default();
     for (position, inst) in q.dma_blocks().enumerate() {
         let Body::DmaBlock(b) = &inst.body else { continue };
         if !names.insert(&inst.name) {

@@ -52,8 +52,8 @@ fn base() -> Module {
     };
     let mut desc = Inst::new(Pos(90), "d", Opcode::DescriptorCopy, Engine::Dma);
     desc.body = Body::Descriptor(Descriptor::default());
-    desc.ins = vec![u8s("x", 0, &[(1, 8)])];
-    desc.outs = vec![u8s("y", 0, &[(1, 8)])];
+    desc.ins = [u8s("x", 0, &[(1, 8)])].into();
+    desc.outs = [u8s("y", 0, &[(1, 8)])].into();
     let mut block = Inst::new(Pos(91), "b", Opcode::DmaBlock, Engine::Dma);
     block.body = Body::DmaBlock(DmaBlock {
         block_id: None,
@@ -100,8 +100,8 @@ fn axis(name: &str) -> Expr {
 fn dma(ins: Vec<Operand>, out: Operand) -> Inst {
     let mut i = Inst::new(Pos(1), "I-1", Opcode::DmaCopy, Engine::Sp);
     i.body = Body::Dma(Dma { queue: Some("q".into()), dge: DgeType::Swdge, ..Dma::default() });
-    i.ins = ins;
-    i.outs = vec![out];
+    i.ins = ins.into();
+    i.outs = [out].into();
     i
 }
 
@@ -331,11 +331,12 @@ fn cce_and_casts() {
 
 fn set(register: &str) -> Inst {
     let mut i = Inst::new(Pos(50), "set", Opcode::RegisterMove, Engine::Sp);
-    i.outs = vec![Operand {
+    i.outs = [Operand {
         dtype: Some(Dtype::I32),
         kind: OperandKind::Register(register.into()),
         extra: Vec::new(),
-    }];
+    }]
+    .into();
     i
 }
 
@@ -563,7 +564,7 @@ fn semaphores() {
 #[test]
 fn the_list_is_bounded_and_keeps_an_error() {
     let mut i = copy();
-    i.ins = vec![from(u8s("x", 0, &[(1, 8)]), Expr::Register("r".into()))];
+    i.ins = [from(u8s("x", 0, &[(1, 8)]), Expr::Register("r".into()))].into();
     let mut m = with(vec![i; crate::limits::MAX_DIAGNOSTICS + 10]);
     m.functions[0].blocks[0].insts.push(Arc::new(dep(copy(), "a", "a")));
     let found = run(&m);

@@ -195,7 +195,7 @@ impl Recorder<'_> {
     fn text(&mut self, pos: crate::bir::Pos) -> Option<Arc<str>> {
         let run = self.program.module.as_ref()?;
         let known = self.texts.entry(pos.0);
-        let text = || run.inst(pos).map_or("", |i| &i.text).into();
+        let text = || run.inst(pos).map(|i| i.text).unwrap_or_default().into();
         Some(known.or_insert_with(text).clone()).filter(|t: &Arc<str>| !t.is_empty())
     }
 }

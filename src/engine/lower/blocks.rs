@@ -1,7 +1,7 @@
 //! The blocks of descriptors that `lower_dma` adds to queues (`docs/lowering.md`, "Blocks"):
 //! how they are named and numbered, where a section begins, where too long a block is cut.
 
-use crate::bir::quick::{QuickMap, QuickSet};
+use crate::bir::quick::{QuickMap, QuickSet, made};
 use crate::bir::{Block, Body, DmaBlock, Engine, Inst, Module, Name, Opcode, Pos, Update};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,13 +20,14 @@ struct NewBlock {
     id: u64,
     section_start: bool,
     trigger: Name,
-    descriptors: Vec<Inst>,
+    descriptors: Vec<Arc<Inst>>,
     updates: Vec<Update>,
     remote: Vec<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
+    /// Names of the blocks that are there already; those of new ones differ by their ids.
     names: QuickSet<Name>,
     next: u64,
     sections: BTreeSet<(usize, usize)>,
@@ -67,29 +68,31 @@ impl Queues {
         section: (usize, usize),
         pos: Pos,
         trigger: &Name,
-        descriptors: Vec<Inst>,
+        descriptors: impl IntoIterator<Item = Inst>,
     ) -> Option<BlockRef> {
         let queue = *self.by_name.get(queue)?;
         let known = self.known.get_mut(queue)?;
         let (name, id) = loop {
             let id = known.next;
             known.next = id.checked_add(1)?;
-            let name = Name::from(format!("dma_block_{id}"));
-            if known.names.insert(name.clone()) {
+            let name = made(format_args!("dma_block_{id}"));
+            if !known.names.contains(&name) {
                 break (name, id);
             }
         };
         let section_start = known.sections.insert(section);
-        known.new.push(NewBlock {
+        let mut new = NewBlock {
             pos,
             name,
             id,
             section_start,
             trigger: trigger.clone(),
-            descriptors,
+            descriptors: Vec::new(),
             updates: Vec::new(),
             remote: Vec::new(),
-        });
+        };
+        new.extend(descriptors);
+        known.new.push(new);
         Some(BlockRef { queue, block: known.new.len() - 1 })
     }
 
@@ -108,9 +111,9 @@ impl Queues {
     }
 
     /// Adds descriptors to a new block.
-    pub(super) fn extend(&mut self, at: BlockRef, descriptors: Vec<Inst>) {
+    pub(super) fn extend(&mut self, at: BlockRef, descriptors: impl IntoIterator<Item = Inst>) {
         if let Some(b) = self.get(at) {
-            b.descriptors.extend(descriptors);
+            b.extend(descriptors);
         }
     }
 
@@ -140,20 +143,26 @@ impl Queues {
 }
 
 impl NewBlock {
+    /// Adds descriptors, named after the block and their position in it.
+    fn extend(&mut self, descriptors: impl IntoIterator<Item = Inst>) {
+        let descriptors = descriptors.into_iter();
+        self.descriptors.reserve_exact(descriptors.size_hint().0);
+        for mut d in descriptors {
+            d.name = made(format_args!("{}_desc_{}", self.name, self.descriptors.len()));
+            self.descriptors.push(Arc::new(d));
+        }
+    }
+
     fn build(self) -> Arc<Inst> {
-        let mut inst = Inst::new(self.pos, &self.name, Opcode::DmaBlock, Engine::Dma);
+        let holder = made(format_args!("{}_Block0", self.name));
+        let mut inst = Inst::named(self.pos, self.name, Opcode::DmaBlock, Engine::Dma);
         inst.updates = self.updates;
-        let descriptors = self.descriptors.into_iter().enumerate().map(|(k, mut d)| {
-            d.name = format!("{}_desc_{k}", self.name).into();
-            Arc::new(d)
-        });
-        let holder = format!("{}_Block0", self.name);
         inst.body = Body::DmaBlock(DmaBlock {
             block_id: Some(self.id),
             section_start: self.section_start,
             trigger: Some(self.trigger),
             remote_notifications: self.remote,
-            blocks: vec![Block::new(&holder, descriptors.collect())],
+            blocks: vec![Block::named(holder, self.descriptors)],
         });
         Arc::new(inst)
     }

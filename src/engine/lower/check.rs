@@ -72,7 +72,7 @@ fn place(layout: &Layout, part: Part, operand: &Operand) -> Result<(), Refusal> 
     if operand.dtype.is_none() {
         return Err(out(crate::bir::PlaceError::NoDtype));
     }
-    if p.start.is_none() && p.reference.is_none() {
+    if p.start.is_none() && p.reference.is_none() && !layout.holds(operand) {
         layout.walk_static(operand).map_err(out)?;
     }
     Ok(())

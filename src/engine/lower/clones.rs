@@ -58,8 +58,8 @@ impl<'a> Clones<'a> {
 pub(super) fn copy_to_scratch(inst: &Inst, staged: &Staged) -> Inst {
     let mut copy = inst.clone();
     copy.opcode = Opcode::DmaCopy;
-    copy.ins = vec![staged.from.clone()];
-    copy.outs = vec![staged.to.clone()];
+    copy.ins = [staged.from.clone()].into();
+    copy.outs = [staged.to.clone()].into();
     if let Body::Dma(d) = &mut copy.body {
         d.mode = Mode::Copy;
         d.transpose = TransposeOp::None;

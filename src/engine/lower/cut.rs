@@ -5,14 +5,15 @@
 //! a pattern again if it is `t` whole rows of one dimension inside one row of the dimension
 //! before it; a cut that several patterns share must be such a stretch in each of them.
 
-use crate::bir::Pair;
+use crate::bir::{Pair, Pairs};
+use smallvec::SmallVec;
 
 /// A pattern as far as cutting it is concerned.
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
-    pairs: Vec<Pair>,
+    pairs: Pairs,
     /// Elements below one step of each pair.
-    below: Vec<u64>,
+    below: SmallVec<[u64; 4]>,
     /// The first pair walks partitions and stays, be it with a count of 1.
     on_chip: bool,
     /// Outermost pair that may be cut, so that not too many are left.
@@ -27,7 +28,7 @@ impl Grid {
     pub(super) fn new(pairs: &[Pair], on_chip: bool, max_pairs: Option<usize>) -> Option<Grid> {
         let unit = [Pair { step: 0, num: 1 }];
         let kept = if pairs.is_empty() { &unit[..] } else { pairs };
-        let mut below = vec![1u64; kept.len()];
+        let mut below: SmallVec<[u64; 4]> = SmallVec::from_elem(1, kept.len());
         for i in (0..kept.len() - 1).rev() {
             below[i] = below[i + 1].checked_mul(kept[i + 1].num)?;
         }
@@ -37,7 +38,7 @@ impl Grid {
             _ => 0,
         };
         let inner = kept.len() - 1;
-        Some(Grid { pairs: kept.to_vec(), below, on_chip, outer: outer.min(inner), inner })
+        Some(Grid { pairs: kept.into(), below, on_chip, outer: outer.min(inner), inner })
     }
 
     /// Only whole steps of its first pair may be cut off.
@@ -74,13 +75,13 @@ impl Grid {
 
     /// The stretch as a pattern: elements to add to the offset, and pairs. `None` where it is
     /// none, or the offset does not fit 64 bits.
-    pub(super) fn part(&self, at: u64, len: u64) -> Option<(i64, Vec<Pair>)> {
+    pub(super) fn part(&self, at: u64, len: u64) -> Option<(i64, Pairs)> {
         let (level, steps) = self.find(at, len)?;
         let mut delta = 0i128;
         for (k, p) in self.pairs.iter().enumerate().take(level + 1) {
             delta += i128::from(p.step) * i128::from(self.index(k, at));
         }
-        let mut pairs = Vec::with_capacity(self.pairs.len() - level + 1);
+        let mut pairs = Pairs::new();
         if self.on_chip && level > 0 {
             pairs.push(Pair { step: self.pairs[0].step, num: 1 });
         }
@@ -208,7 +209,7 @@ mod tests {
         let off_chip = Grid::new(&p, false, Some(4)).unwrap();
         let parts = walk(std::slice::from_ref(&off_chip), 1 << 40);
         assert_eq!(parts, [(0, 48), (48, 48)]);
-        assert_eq!(off_chip.part(48, 48).unwrap(), (1000, p[1..].to_vec()));
+        assert_eq!(off_chip.part(48, 48).unwrap(), (1000, p[1..].into()));
         // On chip the pair of partitions stays, so that the next one goes as well.
         let on_chip = Grid::new(&p, true, Some(4)).unwrap();
         assert_eq!(walk(std::slice::from_ref(&on_chip), 1 << 40).len(), 6);

@@ -15,13 +15,15 @@ use super::route::classify;
 use super::split::{bound_indices, cutter};
 use super::terminators;
 use crate::bir::{
-    Body, Descriptor, DgeType, Dma, Engine, Inst, Layout, Module, Name, Opcode, Operand, Part,
-    QosClass, TransposeOp, Trigger, Value,
+    Body, Descriptor, DgeType, Dma, Engine, Inst, Layout, Module, Name, Opcode, Operand, Operands,
+    Part, QosClass, TransposeOp, Trigger, Value,
 };
 use crate::limits::MAX_DESCRIPTOR_PAIRS;
 use crate::udma::count_of;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+mod whole;
 
 /// Runs the stage.
 pub(super) fn run(module: &Arc<Module>, cx: &mut Context<'_>) -> Arc<Module> {
@@ -115,6 +117,14 @@ impl Lower<'_> {
         };
         let masked = is_masked(inst);
         let nest = Nest::new(scope.loops, masked).map_err(|why| ("L024", Part::Whole, why))?;
+        if !cx.opts.reuse_block
+            && nest.iterations == 1
+            && let Some(descriptor) = whole::descriptor(cx, &self.layout, inst, family)
+        {
+            cx.make(3)?;
+            self.open = None;
+            return self.emit_one(inst, dma, scope, &queue, descriptor);
+        }
         let mut rows = self.rows(cx, inst, scope, family, &nest)?;
         if cx.opts.mutation == Some(Mutation::DroppedDescriptor) {
             rows.iter_mut().for_each(|r| drop(r.pop()));
@@ -229,7 +239,7 @@ impl Lower<'_> {
         let sources = if family == Family::Cce { usize::MAX } else { 1 };
         let data = data_ins(inst).take(sources);
         now.ins = data.map(|(k, o)| one(Part::In(k as u32), o)).collect::<Result<_, _>>()?;
-        now.outs = inst.outs.iter().map(|o| one(Part::Out(0), o)).collect::<Result<Vec<_>, _>>()?;
+        now.outs = inst.outs.iter().map(|o| one(Part::Out(0), o)).collect::<Result<_, _>>()?;
         Ok(now)
     }
 
@@ -324,7 +334,7 @@ impl Lower<'_> {
         }
         let remote = inst.dma().map(|d| d.remote_notification.clone()).unwrap_or_default();
         for (block, row) in open.blocks.iter().zip(std::mem::take(rows)) {
-            self.queues.extend(*block, row.into_iter().map(|d| d.0).collect());
+            self.queues.extend(*block, row.into_iter().map(|d| d.0));
             self.queues.tell(*block, &inst.updates, &remote);
         }
         (open.order, open.name) = (scope.order, inst.name.clone());
@@ -352,12 +362,9 @@ impl Lower<'_> {
         for row in rows {
             let mut row = row.into_iter();
             for (k, length) in lengths.iter().enumerate() {
-                let descriptors = row.by_ref().take(*length).map(|d| d.0).collect();
+                let descriptors = row.by_ref().take(*length).map(|d| d.0);
                 let block = self.queues.add(queue, section, inst.pos, &names[k], descriptors);
-                let Some(block) = block else {
-                    let text = format!("there is no queue `{queue}`, or it has no block id left");
-                    return Err(("L026", Part::Key("queue"), text));
-                };
+                let Some(block) = block else { return Err(no_queue(queue)) };
                 if k + 1 == lengths.len() {
                     self.queues.tell(block, &inst.updates, &dma.remote_notification);
                 }
@@ -371,21 +378,57 @@ impl Lower<'_> {
         };
         let mut insts = Vec::new();
         for (k, (name, dma_blocks)) in names.iter().zip(lists).enumerate() {
-            let mut t = Inst::new(inst.pos, name, Opcode::DmaTrigger, inst.engine);
-            if k == 0 {
-                t.waits = inst.waits.clone();
-                t.deps = inst.deps.clone();
-                t.loop_deps = inst.loop_deps.clone();
-            }
-            t.debug = inst.debug.clone();
-            t.extra = inst.extra.clone();
-            let (dge, qos) = (dma.dge, dma.qos);
-            t.body = Body::Trigger(Trigger { queue: Some(queue.clone()), dma_blocks, dge, qos });
-            insts.push(Arc::new(t));
+            insts.push(Arc::new(trigger(inst, dma, name.clone(), queue, dma_blocks, k == 0)));
         }
         let last = names.last().unwrap_or(&inst.name).clone();
         Ok(Triggers { insts, last, from, blocks })
     }
+
+    /// As [`Lower::emit`], of a transfer that is one descriptor.
+    fn emit_one(
+        &mut self,
+        inst: &Inst,
+        dma: &Dma,
+        scope: &Scope<'_>,
+        queue: &Name,
+        descriptor: Inst,
+    ) -> Result<Replacement, Refusal> {
+        let section = (scope.function, scope.block);
+        let block = self.queues.add(queue, section, inst.pos, &inst.name, [descriptor]);
+        let (Some(block), Some(name)) = (block, block.and_then(|b| self.queues.name(b))) else {
+            return Err(no_queue(queue));
+        };
+        self.queues.tell(block, &inst.updates, &dma.remote_notification);
+        let trigger = trigger(inst, dma, inst.name.clone(), queue, vec![name.clone()], true);
+        Ok(Replacement { insts: vec![Arc::new(trigger)], last: inst.name.clone(), from: name })
+    }
+}
+
+fn no_queue(queue: &str) -> Refusal {
+    let text = format!("there is no queue `{queue}`, or it has no block id left");
+    ("L026", Part::Key("queue"), text)
+}
+
+/// A trigger of a transfer's blocks; the first one of a transfer waits for what it waits for.
+fn trigger(
+    inst: &Inst,
+    dma: &Dma,
+    name: Name,
+    queue: &Name,
+    dma_blocks: Vec<Name>,
+    first: bool,
+) -> Inst {
+    let mut t = Inst::named(inst.pos, name, Opcode::DmaTrigger, inst.engine);
+    if first {
+        t.waits = inst.waits.clone();
+        t.deps = inst.deps.clone();
+        t.loop_deps = inst.loop_deps.clone();
+    }
+    t.debug = inst.debug.clone();
+    t.extra = inst.extra.clone();
+    let (dge, qos) = (dma.dge, dma.qos);
+    t.body = Body::Trigger(Trigger { queue: Some(queue.clone()), dma_blocks, dge, qos });
+    t
 }
 
 struct Triggers {
@@ -397,21 +440,26 @@ struct Triggers {
 
 /// A descriptor of one piece.
 fn descriptor(inst: &Inst, family: Family, piece: &Piece, mutation: Option<Mutation>) -> Inst {
-    let mut d = Inst::new(inst.pos, "", family.descriptor(), Engine::Dma);
-    d.debug = inst.debug.clone();
-    d.ins = piece.ins.clone();
-    d.outs = vec![piece.out.clone()];
+    let mut d = descriptor_of(inst, family, piece.ins.clone().into(), [piece.out.clone()].into());
     if mutation == Some(Mutation::SwappedStride)
         && let Some(p) = d.ins.first_mut().and_then(Operand::as_pattern_mut)
         && let [.., a, b] = p.pairs.as_mut_slice()
     {
         std::mem::swap(&mut a.step, &mut b.step);
     }
-    let keys = inst.dma().cloned().unwrap_or_default();
-    let cce = family == Family::Cce;
-    let n = d.ins.len();
+    d
+}
+
+/// A descriptor of a transfer with these operands.
+fn descriptor_of(inst: &Inst, family: Family, ins: Operands, outs: Operands) -> Inst {
+    let mut d = Inst::named(inst.pos, Name::default(), family.descriptor(), Engine::Dma);
+    d.debug = inst.debug.clone();
+    let n = ins.len();
+    (d.ins, d.outs) = (ins, outs);
+    let (cce, none) = (family == Family::Cce, Dma::default());
+    let keys = inst.dma().unwrap_or(&none);
     d.body = Body::Descriptor(Descriptor {
-        constants: cce.then(|| keys.constants.unwrap_or_else(|| vec![1.0; n])),
+        constants: cce.then(|| keys.constants.clone().unwrap_or_else(|| vec![1.0; n])),
         op: cce.then_some(keys.cce_op),
         transpose: (keys.transpose != TransposeOp::None).then_some(keys.transpose),
         can_read_uninit: keys.can_read_uninit,
@@ -419,3 +467,7 @@ fn descriptor(inst: &Inst, family: Family, piece: &Piece, mutation: Option<Mutat
     });
     d
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

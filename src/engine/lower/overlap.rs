@@ -8,7 +8,7 @@ use super::context::{Context, Refusal, on_chip};
 use super::pieces::Piece;
 use crate::bir::walk::Dim;
 use crate::bir::{
-    Dtype, Form, Layout, Module, Operand, Pair, Part, Pattern, Placed, Pos, Reference, Walk,
+    Dtype, Form, Layout, Module, Operand, Pair, Pairs, Part, Pattern, Placed, Pos, Reference, Walk,
 };
 
 /// Pieces up to which an order is looked for; beyond, a scratch location is used.
@@ -203,7 +203,7 @@ pub(super) fn stage(
             return cannot("its rows do not begin at whole partitions");
         }
     } else {
-        let (mut below, mut pairs) = (1u64, Vec::new());
+        let (mut below, mut pairs) = (1u64, Pairs::new());
         for p in pattern.pairs.iter().rev() {
             let Ok(step) = i64::try_from(below) else { return cannot("they are too large") };
             pairs.insert(0, Pair { step, num: p.num });

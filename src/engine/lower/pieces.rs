@@ -3,7 +3,7 @@
 
 use super::cut::{Grid, take};
 use super::family::Family;
-use crate::bir::{Operand, Pair, TransposeOp};
+use crate::bir::{Operand, Pair, Pairs, TransposeOp};
 use crate::limits::MAX_LOWERED_INSTS;
 
 /// A part of a transfer.
@@ -41,7 +41,7 @@ fn pairs(o: &Operand) -> &[Pair] {
     o.as_pattern().map_or(&[], |p| &p.pairs)
 }
 
-fn shifted(o: &Operand, delta: i64, pairs: Vec<Pair>) -> Result<Operand, Uncut> {
+fn shifted(o: &Operand, delta: i64, pairs: Pairs) -> Result<Operand, Uncut> {
     let mut new = o.clone();
     if let Some(p) = new.as_pattern_mut() {
         p.offset = p.offset.checked_add(delta).ok_or("an offset does not fit 64 bits")?;
@@ -106,7 +106,7 @@ impl Cutter<'_> {
         let len = take(grids, at, most).ok_or_else(differ)?;
         let part = |k: usize, o: &Operand| {
             let (delta, pairs) = grids[k].part(at, len).ok_or_else(differ)?;
-            shifted(o, delta, if pairs_of_none(o) { Vec::new() } else { pairs })
+            shifted(o, delta, if pairs_of_none(o) { Pairs::new() } else { pairs })
         };
         let ins = self.ins.iter().enumerate().map(|(k, (o, _))| part(k, o));
         let ins = ins.collect::<Result<Vec<_>, Uncut>>()?;
@@ -134,7 +134,7 @@ impl Cutter<'_> {
         };
         let part = |o: &Operand, of: &dyn Fn(usize) -> usize| {
             let mut delta = 0i128;
-            let mut new = Vec::with_capacity(4);
+            let mut new = Pairs::new();
             for (d, p) in pairs(o).iter().enumerate() {
                 let (first, num) = stretch(of(d));
                 delta += i128::from(p.step) * i128::from(first);
@@ -172,7 +172,7 @@ impl Cutter<'_> {
                 + i128::from(pairs[1].step) * i128::from(col);
             let delta = i64::try_from(delta).map_err(|_| "an offset does not fit 64 bits")?;
             let pair = |k: usize, num| Pair { step: pairs[k].step, num };
-            shifted(o, delta, vec![pair(0, n), pair(1, width)])
+            shifted(o, delta, [pair(0, n), pair(1, width)].into())
         };
         let ins = vec![part(self.ins[0].0, [rows, cols], first, n.min(rows.num))?];
         let out = part(self.out.0, [p, c], row, n)?;

@@ -109,7 +109,8 @@ pub(super) fn rewrite(
     module: &Arc<Module>,
     f: &mut dyn FnMut(&Arc<Inst>, &Scope<'_>) -> Option<Replacement>,
 ) -> Arc<Module> {
-    let mut plan = Plan { replaced: VecDeque::new(), names: QuickMap::default(), order: 0 };
+    let (replaced, names) = (VecDeque::new(), QuickMap::default());
+    let mut plan = Plan { replaced, renamed: false, names, order: 0 };
     for (function, x) in module.functions.iter().enumerate() {
         for (block, b) in x.blocks.iter().enumerate() {
             plan.decide(b, function, block, &mut Vec::new(), f);
@@ -118,11 +119,17 @@ pub(super) fn rewrite(
     if plan.replaced.is_empty() {
         return module.clone();
     }
-    if !plan.names.is_empty() {
-        plan.order = 0;
-        let blocks = module.functions.iter().flat_map(|x| &x.blocks);
-        blocks.for_each(|b| plan.bearers(b));
-        plan.names.values_mut().for_each(|known| known.sort_by_key(|k| k.order));
+    if plan.renamed {
+        let blocks = || module.functions.iter().flat_map(|x| &x.blocks);
+        blocks().for_each(|b| b.visit(&mut |i| plan.meant(i)));
+        let mut replaced = std::mem::take(&mut plan.replaced);
+        replaced.iter().flat_map(|r| &r.1.insts).for_each(|i| plan.meant(i));
+        if !plan.names.is_empty() {
+            plan.order = 0;
+            let mut left = replaced.make_contiguous() as &[_];
+            blocks().for_each(|b| plan.bearers(b, &mut left));
+        }
+        plan.replaced = replaced;
     }
     plan.order = 0;
     let functions = module.functions.iter().map(|function| Function {
@@ -148,7 +155,10 @@ struct Known {
 struct Plan {
     /// What was replaced, by its number in program order, in that order.
     replaced: VecDeque<(usize, Replacement)>,
-    /// Only names of which a bearer goes by another one now; all bearers of those, in order.
+    /// Some instruction goes by another name now.
+    renamed: bool,
+    /// Names that an instruction depends on or waits for; all bearers of each, in order. Most
+    /// names are meant by nobody.
     names: QuickMap<Name, Vec<Known>>,
     order: usize,
 }
@@ -169,11 +179,7 @@ impl Plan {
             if i.opcode.is_dma() {
                 let scope = Scope { function, block, loops, order, before };
                 if let Some(r) = f(i, &scope) {
-                    if r.last != i.name || r.from != i.name {
-                        let last = Some((r.last.clone(), r.from.clone()));
-                        let known = self.names.entry(i.name.clone()).or_default();
-                        known.push(Known { order, last });
-                    }
+                    self.renamed |= r.last != i.name || r.from != i.name;
                     self.replaced.push_back((order, r));
                 }
             }
@@ -188,18 +194,35 @@ impl Plan {
         }
     }
 
-    /// Adds the bearers of renamed names that keep theirs.
-    fn bearers(&mut self, b: &Block) {
+    /// Notes the names by which an instruction means others.
+    fn meant(&mut self, i: &Inst) {
+        let deps = i.deps.iter().chain(&i.loop_deps).map(|d| &d.name);
+        for name in deps.chain(i.waits.iter().filter_map(|w| w.from.as_ref())) {
+            if !self.names.contains_key(name) {
+                self.names.insert(name.clone(), Vec::new());
+            }
+        }
+    }
+
+    /// Adds the bearers of names that are meant; `left` are the replacements from here on.
+    fn bearers(&mut self, b: &Block, left: &mut &[(usize, Replacement)]) {
         for i in &b.insts {
             let order = self.order;
             self.order += 1;
-            if let Some(known) = self.names.get_mut(&i.name)
-                && !known.iter().any(|k| k.order == order)
+            let mut last = None;
+            if let [(at, r), rest @ ..] = *left
+                && *at == order
             {
-                known.push(Known { order, last: None });
+                *left = rest;
+                if r.last != i.name || r.from != i.name {
+                    last = Some((r.last.clone(), r.from.clone()));
+                }
+            }
+            if let Some(known) = self.names.get_mut(&i.name) {
+                known.push(Known { order, last });
             }
             if enclosing(i).is_some() {
-                i.blocks().iter().for_each(|inner| self.bearers(inner));
+                i.blocks().iter().for_each(|inner| self.bearers(inner, left));
             }
         }
     }

@@ -235,7 +235,7 @@ fn part(inst: &Inst, piece: &Piece) -> Inst {
     for (k, o) in places.into_iter().zip(&piece.ins) {
         clone.ins[k] = o.clone();
     }
-    clone.outs = vec![piece.out.clone()];
+    clone.outs = [piece.out.clone()].into();
     clone
 }
 

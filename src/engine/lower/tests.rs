@@ -75,7 +75,7 @@ fn started(mut o: Operand, start: Expr) -> Operand {
 
 fn dma(dge: DgeType, ins: Vec<Operand>, out: Operand) -> Inst {
     let mut i = Inst::new(Pos(0), "I", Opcode::DmaCopy, Engine::Pool);
-    (i.ins, i.outs) = (ins, vec![out]);
+    (i.ins, i.outs) = (ins.into(), [out].into());
     i.body = Body::Dma(Dma { queue: Some("q".into()), dge, ..Dma::default() });
     i
 }
@@ -417,12 +417,9 @@ fn long_blocks_are_cut_between_contiguous_runs() {
 #[test]
 fn what_a_transfer_says_travels_to_its_trigger_block_and_descriptors() {
     let mut i = copy(4);
-    i.debug = Some(crate::bir::Debug {
-        filename: Some("f.py".into()),
-        lineno: Some(3),
-        op_name: None,
-        extra: Vec::new(),
-    });
+    let filename = Some("f.py".into());
+    let debug = crate::bir::Debug { filename, lineno: Some(3), op_name: None, extra: Vec::new() };
+    i.debug = Some(debug.into());
     i.extra = vec![("engine_id".into(), crate::bir::Value::int(3))];
     keys(&mut i).qos = crate::bir::QosClass::P3;
     keys(&mut i).remote_notification = vec![5];

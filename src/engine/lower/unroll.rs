@@ -163,7 +163,7 @@ fn rows(
                     .ok_or_else(|| whole("an offset does not fit 64 bits"))?;
             }
             match side {
-                Side::Out => clone.outs = vec![new],
+                Side::Out => clone.outs = [new].into(),
                 Side::In(i) => clone.ins[i] = new,
             }
             clone.ins.remove(list);
@@ -203,7 +203,7 @@ fn reference(
 /// The operand as one whole row.
 fn with_row(mut o: Operand, pairs: &[crate::bir::Pair]) -> Operand {
     if let Some(p) = o.as_pattern_mut() {
-        p.pairs = pairs.to_vec();
+        p.pairs = pairs.into();
         if let Some(first) = p.pairs.first_mut() {
             first.num = 1;
         }
@@ -246,8 +246,8 @@ impl Own<'_> {
         };
         let name = self.names.unique(&format!("{}_base", inst.name));
         let mut moved = Inst::new(inst.pos, &name, Opcode::RegisterMove, inst.engine);
-        moved.ins = vec![register(&old)];
-        moved.outs = vec![register(&new)];
+        moved.ins = [register(&old)].into();
+        moved.outs = [register(&new)].into();
         moved.debug = inst.debug.clone();
         moved.waits = inst.waits.clone();
         moved.deps = inst.deps.clone();

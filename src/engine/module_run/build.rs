@@ -60,16 +60,7 @@ pub fn program(
     }
     memory(exec.layout(), initial, &mut p)?;
     let target = scratch(exec.layout(), options, &mut p);
-    let mut insts: Vec<InstInfo> = Vec::new();
-    loaded.module.visit(&mut |i| {
-        let at = i.pos.0 as usize;
-        if insts.len() <= at {
-            insts.resize(at + 1, InstInfo::default());
-        }
-        let name = if i.name.is_empty() { String::new() } else { format!("%{} ", i.name) };
-        let text = format!("{name}{}", i.opcode);
-        insts[at] = InstInfo { name: i.name.clone(), text, place: place(i.pos) };
-    });
+    let insts = Insts::of(&loaded.module, place);
     p.sort_regions();
     let (lowered, options) = (lowered.clone(), options.clone());
     p.module = Some(Arc::new(ModuleRun { exec, target, queues, lowered, insts, options }));

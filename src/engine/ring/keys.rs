@@ -230,7 +230,7 @@ fn inst(p: &Program, pos: Pos, item: Option<Item>, to: &mut impl Keys) {
     to.key("inst", loaded.map_or(Val::Null, |pos| num(pos.0)));
     let Some(run) = p.module.as_ref() else { return };
     let info = loaded.and_then(|pos| run.inst(pos));
-    let name = info.map(|i| &*i.name).or_else(|| Some(&*run.exec.inst(item?)?.name));
+    let name = info.as_ref().map(|i| &*i.name).or_else(|| Some(&*run.exec.inst(item?)?.name));
     if let Some(name) = name.filter(|n| !n.is_empty()) {
         to.name("inst_name", name);
     }

@@ -129,7 +129,7 @@ impl Machine {
                 let at = self.control.as_ref().and_then(|c| c.current(&run.exec, engine));
                 let pos = at.and_then(|i| run.exec.inst(i)).map_or(Pos::ADDED, |i| i.pos);
                 if let Some(info) = run.inst(pos) {
-                    d.place = info.place.clone();
+                    d.place = info.place;
                 }
                 self.find(d);
                 Some(EventKind::Blocked { pos })

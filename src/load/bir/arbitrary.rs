@@ -109,7 +109,7 @@ impl Gen {
         };
         Pattern {
             form: self.one(&[Form::Physical, Form::Symbolic, Form::Register]),
-            pairs: self.some(4, |g| Pair { step: g.int(), num: g.uint() }),
+            pairs: self.some(4, |g| Pair { step: g.int(), num: g.uint() }).into(),
             location,
             set,
             offset: self.int(),
@@ -167,8 +167,8 @@ impl Gen {
         if self.below(4) > 0 {
             i.name = self.name();
         }
-        i.ins = self.some(3, |g| g.operand(axes, opaque));
-        i.outs = self.some(2, |g| g.operand(axes, opaque));
+        i.ins = self.some(3, |g| g.operand(axes, opaque)).into();
+        i.outs = self.some(2, |g| g.operand(axes, opaque)).into();
         i.deps = self.deps();
         i.loop_deps = self.deps();
         i.waits = self.some(2, |g| Wait {
@@ -178,12 +178,13 @@ impl Gen {
             extra: g.extra(),
         });
         i.updates = self.some(2, |g| Update { id: g.uint(), value: g.uint(), extra: g.extra() });
-        i.debug = self.maybe(|g| Debug {
+        let debug = self.maybe(|g| Debug {
             filename: g.maybe(Gen::name),
             lineno: g.maybe(Gen::uint),
             op_name: g.maybe(Gen::name),
             extra: g.extra(),
         });
+        i.debug = debug.map(Into::into);
         i.extra = self.extra();
         i.body = match &i.opcode {
             o if o.is_dma() => Body::Dma(Dma {
@@ -229,13 +230,16 @@ impl Gen {
             }
             O::DynamicForLoop => {
                 let (axis, inner) = self.axis(axes);
-                Body::DynamicLoop(DynamicLoop {
-                    axis,
-                    lb: self.expr(axes, 1),
-                    ub: self.expr(axes, 1),
-                    stride: self.expr(axes, 1),
-                    blocks: self.blocks(next, &inner, depth - 1, queues),
-                })
+                Body::DynamicLoop(
+                    DynamicLoop {
+                        axis,
+                        lb: self.expr(axes, 1),
+                        ub: self.expr(axes, 1),
+                        stride: self.expr(axes, 1),
+                        blocks: self.blocks(next, &inner, depth - 1, queues),
+                    }
+                    .into(),
+                )
             }
             O::DoWhile => Body::DoWhile(DoWhile {
                 cond: self.expr(axes, 1),

@@ -2,24 +2,25 @@
 
 use super::lex;
 use super::near;
-use super::parse::{Member, Node, Parser, Stop, Val, string};
+use super::parse::{Member, Node, Parser, Stop, Val, quoted, string};
 use super::print::{CLAUSES, LITERALS, is_nothing};
 use super::spans::Span;
 use crate::limits::MAX_BIR_DEPTH;
+use std::borrow::Cow;
 
-fn member(key: &str, node: Node) -> Member {
-    Member { key: key.to_owned(), at: node.span, node }
+fn member<'a>(key: &'a str, node: Node<'a>) -> Member<'a> {
+    Member { key: key.into(), at: node.span, node }
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// `%name = Opcode Engine clauses`
-    pub(super) fn inst_head(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    pub(super) fn inst_head(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         let start = self.at;
         let named = self.sign("%");
         if named {
             let from = self.at - 1;
             let (_, mut node) = self.name("a name")?;
-            if let Val::Lit(_) = node.val {
+            if let Val::Word(..) = node.val {
                 node.span = self.span(from);
             }
             m.push(member("name", node));
@@ -60,7 +61,7 @@ impl Parser<'_> {
 
     /// Why a line is no instruction that begins with an opcode and has neither a name nor
     /// anything behind its engine: the opcode is not known, and the engine is none.
-    fn nothing(&mut self, opcode: &str, m: &[Member]) -> Option<String> {
+    fn nothing(&mut self, opcode: &str, m: &[Member<'a>]) -> Option<String> {
         self.blank();
         let engine = m.iter().find(|x| x.key == "engine").map(|x| x.node.span.range());
         let engine = engine.map(|r| self.text.get(r).unwrap_or_default());
@@ -74,7 +75,7 @@ impl Parser<'_> {
         Some(format!("no statement, and `{opcode}` is no instruction that is known; {hint}"))
     }
 
-    fn clause(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn clause(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         let from = self.at;
         let word = self.eat(lex::bare).map_or("", |(w, _)| w);
         match (word, self.peek()) {
@@ -115,7 +116,12 @@ impl Parser<'_> {
         }
     }
 
-    fn sync(&mut self, m: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Stop> {
+    fn sync(
+        &mut self,
+        m: &mut Vec<Member<'a>>,
+        key: &'static str,
+        node: Node<'a>,
+    ) -> Result<(), Stop> {
         let at = node.span;
         let ours = m.iter_mut().find(|x| x.key == "sync_info");
         match ours.map(|x| &mut x.node.val) {
@@ -132,8 +138,8 @@ impl Parser<'_> {
     /// `( item , item .. )`
     fn list(
         &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<Node, Stop>,
-    ) -> Result<Node, Stop> {
+        mut item: impl FnMut(&mut Self) -> Result<Node<'a>, Stop>,
+    ) -> Result<Node<'a>, Stop> {
         let from = self.at;
         self.expect("(")?;
         let mut items = Vec::new();
@@ -152,7 +158,7 @@ impl Parser<'_> {
         Ok(Node { span: self.span(from), val: Val::Arr(items) })
     }
 
-    fn axis(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn axis(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         let from = self.at;
         let (_, name) = self.name("an axis")?;
         self.word("in")?;
@@ -183,7 +189,7 @@ impl Parser<'_> {
         }
     }
 
-    fn debug(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn debug(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         let from = self.at;
         let (_, file) = self.name("a file name")?;
         self.expect(":")?;
@@ -199,7 +205,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn dependency(&mut self) -> Result<Node, Stop> {
+    fn dependency(&mut self) -> Result<Node<'a>, Stop> {
         let from = self.at;
         let (_, name) = self.name("an instruction's name")?;
         if !self.sign(":") {
@@ -209,7 +215,7 @@ impl Parser<'_> {
         Ok(Node { span: self.span(from), val: Val::Arr(vec![name, kind]) })
     }
 
-    fn semaphore(&mut self, value: &str, sign: &str) -> Result<Node, Stop> {
+    fn semaphore(&mut self, value: &'static str, sign: &str) -> Result<Node<'a>, Stop> {
         let from = self.at;
         self.word("sem")?;
         let id = self.number("a semaphore")?;
@@ -226,7 +232,7 @@ impl Parser<'_> {
     }
 
     /// `{key=value ..}` after an operand or a semaphore.
-    fn suffix(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn suffix(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         if !self.sign("{") {
             return Ok(());
         }
@@ -237,7 +243,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn operand(&mut self) -> Result<Node, Stop> {
+    fn operand(&mut self) -> Result<Node<'a>, Stop> {
         let from = self.at;
         let mut m = Vec::new();
         let named = lex::bare(self.rest()).or_else(|_| lex::quoted(self.rest()));
@@ -267,7 +273,7 @@ impl Parser<'_> {
         Ok(Node { span: self.span(from), val: Val::Obj(m) })
     }
 
-    fn dtype(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn dtype(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         if self.sign(":") {
             self.blank();
             match self.eat(lex::bare) {
@@ -278,8 +284,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn pattern(&mut self, from: usize) -> Result<Node, Stop> {
-        let mut m = Vec::new();
+    fn pattern(&mut self, from: usize) -> Result<Node<'a>, Stop> {
+        let mut m = Vec::with_capacity(8);
         let (name, node) = self.name("a location")?;
         let here = node.span;
         m.push(member("ap", self.json()?));
@@ -320,7 +326,11 @@ impl Parser<'_> {
         self.suffix(&mut m)?;
         match kind {
             "physical_ap" => {
-                self.imply(here.start as usize, &mut m, "memsetref", &format!("{name}_set"))
+                let set = match name {
+                    Cow::Borrowed(word) => Val::Word(word, "_set"),
+                    Cow::Owned(text) => quoted(&format!("{text}_set"), here).val,
+                };
+                self.imply(here.start as usize, &mut m, "memsetref", set)
             }
             _ => {
                 if let Some(x) = m.iter().find(|x| matches!(x.node.val, Val::Absent)) {
@@ -331,14 +341,14 @@ impl Parser<'_> {
         Ok(Node { span: self.span(from), val: Val::Obj(m) })
     }
 
-    fn expr(&mut self) -> Result<Node, Stop> {
+    fn expr(&mut self) -> Result<Node<'a>, Stop> {
         self.depth += 1;
         let e = self.expr_inside();
         self.depth -= 1;
         e
     }
 
-    fn expr_inside(&mut self) -> Result<Node, Stop> {
+    fn expr_inside(&mut self) -> Result<Node<'a>, Stop> {
         self.blank();
         let from = self.at;
         if self.depth > MAX_BIR_DEPTH {
@@ -392,14 +402,14 @@ impl Parser<'_> {
         }
     }
 
-    fn kind(&self, from: usize, kind: &str, mut members: Vec<Member>) -> Node {
+    fn kind(&self, from: usize, kind: &'static str, mut members: Vec<Member<'a>>) -> Node<'a> {
         let span = self.span(from);
         members.push(member("kind", string(kind, span)));
         Node { span, val: Val::Obj(members) }
     }
 
     /// `(2*$i + 3*$j - 4)`: terms, then the constant.
-    fn affine(&mut self, from: usize) -> Result<Node, Stop> {
+    fn affine(&mut self, from: usize) -> Result<Node<'a>, Stop> {
         self.expect("(")?;
         let (mut terms, mut c) = (Vec::new(), None);
         while !self.sign(")") {

@@ -8,7 +8,7 @@ use super::spans::{Fault, Span};
 use super::tape::Json;
 use crate::bir::{
     AluOp, Axis, Body, Branch, BranchOp, Debug, Dep, Descriptor, DgeType, Dma, DmaBlock, DoWhile,
-    DynamicLoop, EdgeKind, Engine, Expr, Extra, Inst, Loop, Mode, Name, Opcode, Operand, Part,
+    DynamicLoop, EdgeKind, Engine, Expr, Extra, Inst, Loop, Mode, Name, Opcode, Operands, Part,
     QosClass, TransposeOp, Trigger, Update, Wait,
 };
 
@@ -127,7 +127,7 @@ impl Decoder {
                 Key::LoopDependencies => i.loop_deps = self.deps(v),
                 Key::SyncInfo => self.sync(&mut i, v),
                 Key::Debug => match self.debug(v) {
-                    Some(d) => i.debug = Some(d),
+                    Some(d) => i.debug = Some(d.into()),
                     None => self.keep(&mut i.extra, key, v),
                 },
                 _ if has(&i.opcode, id) => self.field(&mut fields, &mut i.extra, id, key, v),
@@ -315,7 +315,7 @@ impl Decoder {
                 let (lb, ub) = (bound("lb", f.lb), bound("ub", f.ub));
                 let stride = bound("stride", f.stride);
                 let blocks = blocks(self);
-                Body::DynamicLoop(DynamicLoop { axis: name, lb, ub, stride, blocks })
+                Body::DynamicLoop(DynamicLoop { axis: name, lb, ub, stride, blocks }.into())
             }
             Opcode::DoWhile => {
                 let cond = match f.cond {
@@ -373,13 +373,13 @@ impl Decoder {
         axis
     }
 
-    fn operands(&mut self, v: Json<'_>, strict: bool, part: fn(u32) -> Part) -> Vec<Operand> {
-        let mut n = 0;
-        self.each(v, "operands", |d, v| {
-            d.spans.operand(part(n), v.span());
-            n += 1;
-            Some(d.operand(v, strict))
+    fn operands(&mut self, v: Json<'_>, strict: bool, part: fn(u32) -> Part) -> Operands {
+        let all = (0..).zip(self.list(v, "operands"));
+        all.map(|(n, v)| {
+            self.spans.operand(part(n), v.span());
+            self.operand(v, strict)
         })
+        .collect()
     }
 
     fn block_names(&mut self, v: Json<'_>) -> Vec<Name> {

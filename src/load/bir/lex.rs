@@ -1,8 +1,8 @@
 //! The words of `.bir` text.
 
 use nom::branch::alt;
-use nom::bytes::complete::{take_while, take_while1};
-use nom::character::complete::{char, one_of, satisfy};
+use nom::bytes::complete::take_while1;
+use nom::character::complete::{char, one_of};
 use nom::combinator::{opt, recognize};
 use nom::error::{Error, ErrorKind};
 use nom::sequence::pair;
@@ -14,9 +14,15 @@ fn digits(i: &str) -> IResult<&str, &str> {
 
 /// A name or word without quotes: a letter or `_`, then letters, digits, `_`, `.` and `-`.
 pub fn bare(i: &str) -> IResult<&str, &str> {
-    let first = satisfy(|c| c.is_ascii_alphabetic() || c == '_');
-    let more = take_while(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
-    recognize(pair(first, more)).parse(i)
+    let more = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    let mut bytes = i.bytes();
+    match bytes.next() {
+        Some(b) if b.is_ascii_alphabetic() || b == b'_' => {}
+        _ => return Err(nom::Err::Error(Error::new(i, ErrorKind::Char))),
+    }
+    let end = 1 + bytes.take_while(more).count();
+    let (word, rest) = i.split_at_checked(end).unwrap_or((i, ""));
+    Ok((rest, word))
 }
 
 /// A number as JSON has it, leading zeros besides.
@@ -49,7 +55,10 @@ pub fn quoted(i: &str) -> IResult<&str, &str> {
 
 /// A JSON value on one line, up to where its brackets close; what is inside is judged later.
 pub fn json(i: &str) -> IResult<&str, &str> {
-    alt((number, recognize(quoted), brackets, literal)).parse(i)
+    match i.as_bytes().first() {
+        Some(b'[' | b'{') => brackets(i),
+        _ => alt((number, recognize(quoted), literal)).parse(i),
+    }
 }
 
 fn literal(i: &str) -> IResult<&str, &str> {
@@ -62,25 +71,26 @@ fn literal(i: &str) -> IResult<&str, &str> {
 
 fn brackets(i: &str) -> IResult<&str, &str> {
     let wrong = || nom::Err::Error(Error::new(i, ErrorKind::Char));
-    let mut depth = 0usize;
-    let mut rest = i;
+    let (mut depth, mut at) = (0usize, 0);
     loop {
-        let c = rest.chars().next().ok_or_else(wrong)?;
-        if c == '"' {
-            rest = quoted(rest)?.0;
+        // Nothing but ASCII means anything here.
+        let b = *i.as_bytes().get(at).ok_or_else(wrong)?;
+        if b == b'"' {
+            let rest = i.get(at..).unwrap_or_default();
+            at = i.len() - quoted(rest)?.0.len();
             continue;
         }
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
-        match c {
-            '[' | '{' => depth += 1,
-            ']' | '}' if depth > 0 => depth -= 1,
-            '\n' => return Err(wrong()),
+        at += 1;
+        match b {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' if depth > 0 => depth -= 1,
+            b'\n' => return Err(wrong()),
             _ if depth == 0 => return Err(wrong()),
             _ => {}
         }
         if depth == 0 {
-            let len = i.len() - rest.len();
-            return Ok((rest, i.get(..len).unwrap_or_default()));
+            let (value, rest) = i.split_at_checked(at).unwrap_or((i, ""));
+            return Ok((rest, value));
         }
     }
 }

@@ -33,6 +33,7 @@ use node::Node;
 use print::Printer;
 use spans::{Fault, Lines, Origin};
 use std::collections::{BTreeSet, HashSet};
+use std::thread;
 use tape::{Json, Tape};
 
 pub use fields::Keys;
@@ -62,9 +63,24 @@ pub fn is_load_error(code: &str) -> bool {
 /// # Errors
 /// Everything that is wrong with it, each with line, column, width and offset: B001 to B039.
 pub fn read_json(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
-    let origin = Origin { file: file.to_owned(), lines: Lines::of(bytes), map: None };
-    read(origin, bytes)
+    let (lines, tape) = beside_lines(bytes, || Tape::read(bytes));
+    read(Origin { file: file.to_owned(), lines, map: None }, tape)
 }
+
+/// The lines of a text and what `f` makes of it; of a large one at the same time.
+fn beside_lines<T>(bytes: &[u8], f: impl FnOnce() -> T) -> (Lines, T) {
+    if bytes.len() < LARGE_BYTES {
+        return (Lines::of(bytes), f());
+    }
+    thread::scope(|s| {
+        let lines = s.spawn(|| Lines::of(bytes));
+        let made = f();
+        (lines.join().unwrap_or_else(|_| Lines::of(bytes)), made)
+    })
+}
+
+/// Bytes of text from which on a second thread is worth its while.
+const LARGE_BYTES: usize = 1 << 22;
 
 /// Reads a module in either form, whichever the bytes are: JSON begins with `{`.
 ///
@@ -91,12 +107,13 @@ pub fn read_any(file: &str, bytes: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
 /// # Errors
 /// Everything that is wrong with it: B001 to B039.
 pub fn read_text(file: &str, text: &str) -> Result<Loaded, Vec<Diagnostic>> {
-    let mut origin = Origin { file: file.to_owned(), lines: Lines::of(text.as_bytes()), map: None };
-    match parse::parse(text) {
+    let (lines, parsed) = beside_lines(text.as_bytes(), || parse::parse(text));
+    let mut origin = Origin { file: file.to_owned(), lines, map: None };
+    match parsed {
         Ok(t) => {
             let faults = said(&origin, t.faults);
             origin.map = Some(t.map);
-            let read = read(origin, t.json.as_bytes());
+            let read = read(origin, Tape::read(t.json.as_bytes()));
             if faults.is_empty() { read } else { Err(recovered(text, faults, read)) }
         }
         Err(faults) => Err(said(&origin, faults)),
@@ -199,8 +216,8 @@ pub fn write_text(module: &Module) -> Printed {
     Printed { text: printer.out, lines: shown }
 }
 
-fn read(origin: Origin, json: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
-    let tape = match Tape::read(json) {
+fn read(origin: Origin, tape: Result<Tape<'_>, Vec<Fault>>) -> Result<Loaded, Vec<Diagnostic>> {
+    let tape = match tape {
         Ok(tape) => tape,
         Err(faults) => return Err(said(&origin, faults)),
     };
@@ -218,7 +235,9 @@ fn read(origin: Origin, json: &[u8]) -> Result<Loaded, Vec<Diagnostic>> {
             decoder.keep(&mut beside, key, v);
         }
     }
-    let Decoder { faults, spans, .. } = decoder;
+    let Decoder { faults, mut spans, .. } = decoder;
+    drop(tape);
+    spans.seal();
     let mut findings = said(&spans.origin, faults);
     findings.extend(resolve::resolve(&module, &spans));
     findings.sort_by_key(|d| d.place.offset);

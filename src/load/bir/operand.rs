@@ -4,7 +4,7 @@ use super::decode::{Decoder, advice, word};
 use super::spans::Fault;
 use super::tape::Json;
 use crate::bir::{
-    Dtype, Expr, Extra, Form, Name, Operand, OperandKind, Pair, Pattern, Reference, Value,
+    Dtype, Expr, Extra, Form, Name, Operand, OperandKind, Pair, Pairs, Pattern, Reference, Value,
 };
 use crate::udma::count_of;
 
@@ -204,7 +204,7 @@ impl Decoder {
         }
         let mut p = Pattern {
             form,
-            pairs: Vec::new(),
+            pairs: Pairs::new(),
             location: k.memref.and_then(|m| self.reference(m, "`memref`")),
             set: k.memsetref.and_then(|m| self.reference(m, "`memsetref`")),
             offset: 0,
@@ -276,12 +276,12 @@ impl Decoder {
         })
     }
 
-    fn pairs(&mut self, ap: Json<'_>) -> Vec<Pair> {
+    fn pairs(&mut self, ap: Json<'_>) -> Pairs {
         if !ap.is_arr() {
             self.fault("B014", ap.span(), "`ap` should be an array of steps and counts");
-            return Vec::new();
+            return Pairs::new();
         }
-        let mut pairs = Vec::with_capacity(ap.elements().count());
+        let mut pairs = Pairs::new();
         for p in ap.elements() {
             let mut parts = p.elements();
             let (step, num) = match (parts.next(), parts.next(), parts.next()) {

@@ -11,39 +11,48 @@ use super::spans::{Fault, Mapped, Span};
 use super::tape::unescape;
 use crate::limits::{MAX_BIR_BYTES, MAX_BIR_DEPTH, MAX_DIAGNOSTICS};
 use nom::IResult;
+use std::borrow::Cow;
 
 /// The word that a text begins with.
 pub const HEADER: &str = "bir";
 
 /// A value of the tree that the text stands for.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct Node<'a> {
     pub span: Span,
-    pub val: Val,
+    pub val: Val<'a>,
 }
 
 #[derive(Debug)]
-pub(super) enum Val {
+pub(super) enum Val<'a> {
     /// JSON as it stands in the text.
     Raw,
     /// JSON that the text implies.
     Lit(String),
-    Obj(Vec<Member>),
-    Arr(Vec<Node>),
+    /// A string of a word that needs no escapes, with something behind it.
+    Word(&'a str, &'static str),
+    Obj(Vec<Member<'a>>),
+    Arr(Vec<Node<'a>>),
     /// The key is not there although the statement would imply it.
     Absent,
 }
 
 #[derive(Debug)]
-pub(super) struct Member {
-    pub key: String,
+pub(super) struct Member<'a> {
+    pub key: Cow<'a, str>,
     pub at: Span,
-    pub node: Node,
+    pub node: Node<'a>,
 }
 
-/// A string that the text says without its quotes.
-pub(super) fn string(text: &str, span: Span) -> Node {
-    let mut out = String::new();
+/// A string that the text says without its quotes: a word.
+pub(super) fn string(word: &str, span: Span) -> Node<'_> {
+    debug_assert!(word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)));
+    Node { span, val: Val::Word(word, "") }
+}
+
+/// Any text as a string.
+pub(super) fn quoted<'a>(text: &str, span: Span) -> Node<'a> {
+    let mut out = String::with_capacity(text.len() + 2);
     quote(text, &mut out);
     Node { span, val: Val::Lit(out) }
 }
@@ -88,13 +97,13 @@ pub(super) fn parse(text: &str) -> Result<Text, Vec<Fault>> {
     }
     let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut p = Parser { text, at, depth: 0, faults: Vec::new() };
-    let root = p.file();
+    let mut root = p.file();
     if p.faults.iter().any(|f| f.code == "B003") || p.faults.len() >= MAX_DIAGNOSTICS {
         return Err(p.faults);
     }
     let faults = p.faults;
     let mut out = Text { json: String::with_capacity(text.len() * 2), map: Vec::new(), faults };
-    out.emit(text, &root);
+    out.emit(text, &mut root);
     if out.json.len() as u64 > MAX_BIR_BYTES {
         let why = format!("a text that unfolds to more than {MAX_BIR_BYTES} bytes");
         return Err(vec![Fault::new("B015", Span::default(), why)]);
@@ -103,34 +112,38 @@ pub(super) fn parse(text: &str) -> Result<Text, Vec<Fault>> {
 }
 
 impl Text {
-    fn emit(&mut self, text: &str, node: &Node) {
+    fn emit(&mut self, text: &str, node: &mut Node<'_>) {
         let json = self.json.len() as u32;
         let verbatim = matches!(node.val, Val::Raw);
         self.map.push(Mapped { json, text: node.span, verbatim });
-        match &node.val {
+        match &mut node.val {
             Val::Raw => self.json.push_str(text.get(node.span.range()).unwrap_or_default()),
+            Val::Word(word, behind) => {
+                for part in ["\"", word, behind, "\""] {
+                    self.json.push_str(part);
+                }
+            }
             Val::Lit(json) => self.json.push_str(json),
             Val::Absent => {}
             Val::Arr(items) => {
                 self.json.push('[');
-                for (n, item) in items.iter().enumerate() {
+                for (n, item) in items.iter_mut().enumerate() {
                     self.json.push_str(if n > 0 { "," } else { "" });
                     self.emit(text, item);
                 }
                 self.json.push(']');
             }
             Val::Obj(members) => {
-                let there = |m: &&Member| !matches!(m.node.val, Val::Absent);
-                let mut sorted: Vec<&Member> = members.iter().filter(there).collect();
-                sorted.sort_by(|a, b| a.key.cmp(&b.key));
+                members.retain(|m| !matches!(m.node.val, Val::Absent));
+                members.sort_by(|a, b| a.key.cmp(&b.key));
                 self.json.push('{');
-                for (n, m) in sorted.into_iter().enumerate() {
+                for (n, m) in members.iter_mut().enumerate() {
                     self.json.push_str(if n > 0 { "," } else { "" });
                     let json = self.json.len() as u32;
                     self.map.push(Mapped { json, text: m.at, verbatim: false });
                     quote(&m.key, &mut self.json);
                     self.json.push(':');
-                    self.emit(text, &m.node);
+                    self.emit(text, &mut m.node);
                 }
                 self.json.push('}');
             }
@@ -144,7 +157,10 @@ impl<'a> Parser<'a> {
     }
 
     pub fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        match self.text.as_bytes().get(self.at) {
+            Some(b) if b.is_ascii() => Some(char::from(*b)),
+            _ => self.rest().chars().next(),
+        }
     }
 
     pub fn span(&self, from: usize) -> Span {
@@ -196,28 +212,25 @@ impl<'a> Parser<'a> {
     }
 
     fn pass(&mut self, lines: bool) {
+        let bytes = self.text.as_bytes();
         loop {
-            let rest = self.rest();
-            let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
-            let trimmed = match trimmed.strip_prefix(';') {
-                Some(comment) => {
-                    let end = comment.find('\n').unwrap_or(comment.len());
-                    comment.get(end..).unwrap_or_default()
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\n') if lines => self.at += 1,
+                Some(b';') => {
+                    let comment = bytes.get(self.at..).unwrap_or_default();
+                    self.at += comment.iter().position(|b| *b == b'\n').unwrap_or(comment.len());
                 }
-                None if lines => trimmed.strip_prefix('\n').unwrap_or(trimmed),
-                None => trimmed,
-            };
-            if trimmed.len() == rest.len() {
-                return;
+                _ => return,
             }
-            self.at = self.text.len() - trimmed.len();
         }
     }
 
     /// Whether `sign` stands here; it is then passed over.
     pub fn sign(&mut self, sign: &str) -> bool {
         self.blank();
-        let here = self.rest().starts_with(sign);
+        let here =
+            self.text.as_bytes().get(self.at..).is_some_and(|r| r.starts_with(sign.as_bytes()));
         self.at += if here { sign.len() } else { 0 };
         here
     }
@@ -227,13 +240,13 @@ impl<'a> Parser<'a> {
     }
 
     /// A name, with or without quotes, as the text says it and as a node.
-    pub fn name(&mut self, what: &str) -> Result<(String, Node), Stop> {
+    pub fn name(&mut self, what: &str) -> Result<(Cow<'a, str>, Node<'a>), Stop> {
         self.blank();
         if let Some((text, span)) = self.eat(lex::bare) {
-            return Ok((text.to_owned(), string(text, span)));
+            return Ok((text.into(), string(text, span)));
         }
         if let Some((text, span)) = self.eat(lex::quoted) {
-            return Ok((unescape(text), Node { span, val: Val::Raw }));
+            return Ok((unescape(text).into(), Node { span, val: Val::Raw }));
         }
         self.wrong(what)
     }
@@ -245,7 +258,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `key=value`
-    pub fn attr(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    pub fn attr(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         let (key, node) = self.name("a key")?;
         self.expect("=")?;
         let at = node.span;
@@ -255,7 +268,7 @@ impl<'a> Parser<'a> {
     }
 
     /// JSON, or a word for a string.
-    pub fn value(&mut self) -> Result<Node, Stop> {
+    pub fn value(&mut self) -> Result<Node<'a>, Stop> {
         self.blank();
         if let Some((text, span)) = self.eat(lex::bare) {
             let literal = LITERALS.contains(&text);
@@ -265,7 +278,7 @@ impl<'a> Parser<'a> {
     }
 
     /// JSON as it stands.
-    pub fn json(&mut self) -> Result<Node, Stop> {
+    pub fn json(&mut self) -> Result<Node<'a>, Stop> {
         self.blank();
         if let Some((_, span)) = self.eat(lex::json) {
             return Ok(Node { span, val: Val::Raw });
@@ -283,7 +296,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub fn number(&mut self, what: &str) -> Result<Node, Stop> {
+    pub fn number(&mut self, what: &str) -> Result<Node<'a>, Stop> {
         self.blank();
         match self.eat(lex::number) {
             Some((_, span)) => Ok(Node { span, val: Val::Raw }),
@@ -292,7 +305,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Attributes up to the end of a line, a brace, or a colon.
-    fn attrs(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn attrs(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         loop {
             self.blank();
             match self.peek() {
@@ -332,7 +345,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    fn file(&mut self) -> Node {
+    fn file(&mut self) -> Node<'a> {
         let mut m = Vec::new();
         self.lines();
         let from = self.at;
@@ -345,28 +358,24 @@ impl<'a> Parser<'a> {
         let span = Span { start: from as u32, end: from as u32 + HEADER.len() as u32 };
         let module = Node { span, val: Val::Obj(m) };
         let Some((mut beside, at)) = around else { return module };
-        beside.push(Member { key: "module".to_owned(), at, node: module });
+        beside.push(Member { key: "module".into(), at, node: module });
         Node { span: at, val: Val::Obj(beside) }
     }
 
-    fn header(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn header(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         match self.eat(lex::bare) {
             Some((HEADER, _)) => {}
             _ => return self.fail("B034", self.span(self.at), "BIR text begins with `bir`"),
         }
         self.blank();
         if let Some((_, span)) = self.eat(lex::number) {
-            m.push(Member {
-                key: "version".to_owned(),
-                at: span,
-                node: Node { span, val: Val::Raw },
-            });
+            m.push(Member { key: "version".into(), at: span, node: Node { span, val: Val::Raw } });
         }
         self.blank();
         if !self.at_key()
             && let Some((arch, span)) = self.eat(lex::bare)
         {
-            m.push(Member { key: "arch".to_owned(), at: span, node: string(arch, span) });
+            m.push(Member { key: "arch".into(), at: span, node: string(arch, span) });
         }
         self.attrs(m)
     }
@@ -376,14 +385,14 @@ impl<'a> Parser<'a> {
     fn body(
         &mut self,
         context: Context,
-        m: &mut Vec<Member>,
+        m: &mut Vec<Member<'a>>,
         open: Option<Span>,
-    ) -> Option<(Vec<Member>, Span)> {
-        let mut lists: [(&str, Vec<Node>); 5] =
+    ) -> Option<(Vec<Member<'a>>, Span)> {
+        let mut lists: [(&str, Vec<Node<'a>>); 5] =
             ["functions", "queues", "allocations", "memorylocations", "blocks"]
                 .map(|k| (k, Vec::new()));
         let mut around = None;
-        let mut block: Option<Block> = None;
+        let mut block: Option<Block<'a>> = None;
         self.depth += 1;
         if self.depth > MAX_BIR_DEPTH {
             let at = open.unwrap_or_default();
@@ -424,7 +433,7 @@ impl<'a> Parser<'a> {
                 Ok((_, word)) => word,
                 Err(_) => "",
             };
-            let mut add = |key: &str, node: Node| {
+            let mut add = |key: &str, node: Node<'a>| {
                 if let Some((_, list)) = lists.iter_mut().find(|(k, _)| *k == key) {
                     list.push(node);
                 }
@@ -479,7 +488,7 @@ impl<'a> Parser<'a> {
         for (key, list) in lists.into_iter().filter(|(_, l)| !l.is_empty()) {
             let at = list.first().map_or(Span::default(), |n| n.span);
             let node = Node { span: at, val: Val::Arr(list) };
-            m.push(Member { key: key.to_owned(), at, node });
+            m.push(Member { key: key.into(), at, node });
         }
         self.depth -= 1;
         around
@@ -500,7 +509,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The word of a statement and the name after it.
-    fn head(&mut self, m: &mut Vec<Member>) -> Result<bool, Stop> {
+    fn head(&mut self, m: &mut Vec<Member<'a>>) -> Result<bool, Stop> {
         self.eat(lex::bare);
         self.blank();
         let here = matches!(self.peek(), Some('"')) || lex::bare(self.rest()).is_ok();
@@ -508,11 +517,11 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         let (_, node) = self.name("a name")?;
-        m.push(Member { key: "name".to_owned(), at: node.span, node });
+        m.push(Member { key: "name".into(), at: node.span, node });
         Ok(true)
     }
 
-    fn function(&mut self) -> Node {
+    fn function(&mut self) -> Node<'a> {
         let (from, mut m) = (self.at, Vec::new());
         let head = self.head(&mut m).and_then(|_| self.attrs(&mut m));
         if let Some(open) = self.opens(head) {
@@ -521,7 +530,7 @@ impl<'a> Parser<'a> {
         self.finish(from, m)
     }
 
-    fn queue(&mut self) -> Node {
+    fn queue(&mut self) -> Node<'a> {
         let (from, mut m) = (self.at, Vec::new());
         let head = self.head(&mut m).and_then(|_| self.attrs(&mut m));
         if let Some(open) = self.opens(head) {
@@ -530,55 +539,55 @@ impl<'a> Parser<'a> {
         self.finish(from, m)
     }
 
-    fn set(&mut self) -> Node {
+    fn set(&mut self) -> Node<'a> {
         let (from, mut m) = (self.at, Vec::new());
         let register = self.rest().starts_with("register");
         let kind = if register { "register" } else { "memory_location_set" };
         let head = self.set_head(&mut m);
-        self.imply(from, &mut m, "Skind", kind);
+        self.imply(from, &mut m, "Skind", Val::Word(kind, ""));
         if let Some(open) = self.opens(head) {
             self.body(Context::Set, &mut m, Some(open));
         }
         self.finish(from, m)
     }
 
-    fn set_head(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn set_head(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         self.head(m)?;
         if self.sign(":") {
             self.blank();
             match self.eat(lex::bare) {
                 Some((text, at)) => {
-                    m.push(Member { key: "dtype".to_owned(), at, node: string(text, at) });
+                    m.push(Member { key: "dtype".into(), at, node: string(text, at) });
                 }
                 None => return self.wrong("an element type"),
             }
             if self.peek() == Some('[') {
                 let node = self.json()?;
-                m.push(Member { key: "tensor_shape".to_owned(), at: node.span, node });
+                m.push(Member { key: "tensor_shape".into(), at: node.span, node });
             }
         }
         self.word_or_attrs("kind", m)
     }
 
     /// A word for `key`, if one stands here; then `!key`s and attributes.
-    fn word_or_attrs(&mut self, key: &str, m: &mut Vec<Member>) -> Result<(), Stop> {
+    fn word_or_attrs(&mut self, key: &'static str, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         self.blank();
         if !self.at_key()
             && let Some((text, at)) = self.eat(lex::bare)
         {
-            m.push(Member { key: key.to_owned(), at, node: string(text, at) });
+            m.push(Member { key: key.into(), at, node: string(text, at) });
         }
         if key == "type" && self.sign("[") {
             self.at -= 1;
             let node = self.json()?;
-            m.push(Member { key: "dims".to_owned(), at: node.span, node });
+            m.push(Member { key: "dims".into(), at: node.span, node });
         }
         self.absent(m)?;
         self.attrs(m)
     }
 
     /// `!key`: a key that would be implied is absent.
-    pub fn absent(&mut self, m: &mut Vec<Member>) -> Result<(), Stop> {
+    pub fn absent(&mut self, m: &mut Vec<Member<'a>>) -> Result<(), Stop> {
         if self.sign("!") {
             let (key, node) = self.name("a key")?;
             let at = node.span;
@@ -589,8 +598,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Gives a key the value that the statement implies, unless it was given or denied.
-    pub fn imply(&mut self, from: usize, m: &mut Vec<Member>, key: &str, value: &str) {
-        let absent = |x: &Member| matches!(x.node.val, Val::Absent);
+    pub fn imply(
+        &mut self,
+        from: usize,
+        m: &mut Vec<Member<'a>>,
+        key: &'static str,
+        value: Val<'a>,
+    ) {
+        let absent = |x: &Member<'_>| matches!(x.node.val, Val::Absent);
         let given = m.iter().any(|x| x.key == key);
         if let Some(other) = m.iter().find(|x| absent(x) && x.key != key) {
             let (at, why) = (other.at, format!("only `!{key}` may stand here"));
@@ -600,19 +615,19 @@ impl<'a> Parser<'a> {
         if !given {
             let at = self.span(from);
             let at = Span { start: at.start, end: at.start + 1 };
-            m.push(Member { key: key.to_owned(), at, node: string(value, at) });
+            m.push(Member { key: key.into(), at, node: Node { span: at, val: value } });
         }
     }
 
-    fn location(&mut self) -> Node {
+    fn location(&mut self) -> Node<'a> {
         let (from, mut m) = (self.at, Vec::new());
         let head = self.head(&mut m).and_then(|_| self.word_or_attrs("type", &mut m));
-        self.imply(from, &mut m, "Skind", "memory_location");
+        self.imply(from, &mut m, "Skind", Val::Word("memory_location", ""));
         self.no_body(head);
         self.finish(from, m)
     }
 
-    fn block(&mut self) -> Block {
+    fn block(&mut self) -> Block<'a> {
         let (from, mut members) = (self.at, Vec::new());
         let head = self.head(&mut members).and_then(|_| self.attrs(&mut members));
         match head {
@@ -626,8 +641,9 @@ impl<'a> Parser<'a> {
         Block { members, insts: Vec::new(), span: self.span(from) }
     }
 
-    fn inst(&mut self) -> Node {
-        let (from, mut m) = (self.at, Vec::new());
+    fn inst(&mut self) -> Node<'a> {
+        // As many keys as most have.
+        let (from, mut m) = (self.at, Vec::with_capacity(8));
         let head = self.inst_head(&mut m);
         if let Some(open) = self.opens(head) {
             self.body(Context::Blocks, &mut m, Some(open));
@@ -635,7 +651,7 @@ impl<'a> Parser<'a> {
         self.finish(from, m)
     }
 
-    fn finish(&self, from: usize, m: Vec<Member>) -> Node {
+    fn finish(&self, from: usize, m: Vec<Member<'a>>) -> Node<'a> {
         Node { span: self.span(from), val: Val::Obj(m) }
     }
 }
@@ -644,19 +660,19 @@ fn is_opcode(word: &str) -> bool {
     !word.is_empty() && !STATEMENTS.contains(&word)
 }
 
-struct Block {
-    members: Vec<Member>,
-    insts: Vec<Node>,
+struct Block<'a> {
+    members: Vec<Member<'a>>,
+    insts: Vec<Node<'a>>,
     span: Span,
 }
 
-impl Block {
-    fn node(self) -> Node {
+impl<'a> Block<'a> {
+    fn node(self) -> Node<'a> {
         let mut members = self.members;
         if let Some(first) = self.insts.first() {
             let at = first.span;
             let node = Node { span: at, val: Val::Arr(self.insts) };
-            members.push(Member { key: "instructions".to_owned(), at, node });
+            members.push(Member { key: "instructions".into(), at, node });
         }
         Node { span: self.span, val: Val::Obj(members) }
     }

@@ -40,15 +40,24 @@ pub fn unresolved(module: &Module) -> Vec<Finding> {
         let blocks = q.dma_blocks().map(|b| &*b.name).collect();
         names.queues.insert(&q.name, blocks);
     }
+    // Those that are depended on; most are by nobody.
+    let mut meant: HashSet<&str, Quick> = HashSet::default();
     for b in blocks_of(module) {
         insts_of(b, &mut |i| {
-            names.insts.insert(&i.name);
+            meant.extend(i.deps.iter().chain(&i.loop_deps).map(|d| &*d.name));
+        });
+    }
+    for b in blocks_of(module).filter(|_| !meant.is_empty()) {
+        insts_of(b, &mut |i| {
+            if meant.contains(&*i.name) {
+                names.insts.insert(&i.name);
+            }
         });
     }
     let mut c = Checker {
         names,
         axes: Vec::new(),
-        fired: HashMap::new(),
+        fired: HashMap::default(),
         targets: HashSet::default(),
         out: Vec::new(),
     };
@@ -95,7 +104,7 @@ struct Checker<'m> {
     /// Axes of the loops around, outermost first.
     axes: Vec<&'m str>,
     /// Axes that all triggers of a block have around them, by queue and block.
-    fired: HashMap<(&'m str, &'m str), Vec<&'m str>>,
+    fired: HashMap<(&'m str, &'m str), Vec<&'m str>, Quick>,
     /// Blocks of the function.
     targets: HashSet<&'m str, Quick>,
     out: Vec<Finding>,
@@ -312,7 +321,7 @@ fn twice(place: crate::diag::Place, what: &str, name: &str) -> Diagnostic {
 
 /// DMA blocks are named within their queue.
 fn dma_blocks(q: &Queue, spans: &Spans, out: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<&str, &Inst> = HashMap::new();
+    let mut seen: HashMap<&str, &Inst, Quick> = HashMap::default();
     for b in q.dma_blocks().filter(|b| matches!(b.body, Body::DmaBlock(_))) {
         if let Some(first) = seen.insert(&b.name, b)
             && out.len() < MAX_DIAGNOSTICS

@@ -240,6 +240,15 @@ impl Spans {
         }
     }
 
+    /// All is there: room for more is given back.
+    pub(super) fn seal(&mut self) {
+        self.insts.shrink_to_fit();
+        self.parts.shrink_to_fit();
+        if let Some(map) = &mut self.origin.map {
+            map.shrink_to_fit();
+        }
+    }
+
     pub(super) fn named(&mut self, kind: Named, name: &Name, at: Span) {
         self.named.entry((kind, name.clone())).or_default().push(at);
     }

@@ -285,7 +285,7 @@ impl<'p> Perfetto<'p> {
             }
             EventKind::Inst { pos, .. } => {
                 let name = self.program.module.as_ref().and_then(|m| m.inst(pos));
-                let name = name.map_or("instruction", |i| &*i.text).to_owned();
+                let name = name.map_or_else(|| "instruction".to_owned(), |i| i.text);
                 return self.begin(e, Open::Inst, &name, "instruction", out);
             }
             EventKind::CallReturn { .. } => {

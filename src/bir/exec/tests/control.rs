@@ -273,8 +273,8 @@ fn opaque_instructions_write_what_depends_on_place_visit_and_inputs() {
             m.add(n);
         }
         let mut o = m.inst("o", "Matmult", Pe);
-        o.ins = vec![bytes("x", 0, 4), imm(3)];
-        o.outs = vec![starting(bytes("y", 0, 16), Expr::Mul(Box::new(axis("i")), 16)), reg("r")];
+        o.ins = [bytes("x", 0, 4), imm(3)].into();
+        o.outs = [starting(bytes("y", 0, 16), Expr::Mul(Box::new(axis("i")), 16)), reg("r")].into();
         let l = m.rounds("i", (0, rounds, 1), vec![o]);
         m.add(l);
         m.run(&[("x", vec![x; 4]), ("y", vec![0; 64])]).ok().dump("y")
@@ -293,7 +293,7 @@ fn opaque_instructions_keep_program_order_with_what_shares_their_bytes() {
     let mut m = Make::new(&[("t", &[8]), ("y", &[8]), ("z", &[8])]);
     let opaque = |m: &mut Make, name: &str, e| {
         let mut o = m.inst(name, "Memset", e);
-        o.outs = vec![bytes("t", 0, 8)];
+        o.outs = [bytes("t", 0, 8)].into();
         o
     };
     let (a, b) = (opaque(&mut m, "a", Dve), m.move_bytes("b", Pool, ("t", 0), ("y", 0), 8));

@@ -97,7 +97,7 @@ impl Make {
     pub fn copy(&mut self, name: &str, engine: Engine, from: Operand, to: Operand) -> Inst {
         let mut i = self.inst(name, "DMACopy", engine);
         i.body = Body::Dma(Dma { queue: Some("q".into()), ..Dma::default() });
-        (i.ins, i.outs) = (vec![from], vec![to]);
+        (i.ins, i.outs) = ([from].into(), [to].into());
         i
     }
 
@@ -116,13 +116,13 @@ impl Make {
     pub fn alu(&mut self, op: AluOp, to: &str, a: Operand, b: Operand, engine: Engine) -> Inst {
         let mut i = self.inst("alu", "RegisterAlu", engine);
         i.body = Body::RegisterAlu { op, wide: false };
-        (i.ins, i.outs) = (vec![a, b], vec![reg(to)]);
+        (i.ins, i.outs) = ([a, b].into(), [reg(to)].into());
         i
     }
 
     pub fn set(&mut self, to: &str, value: Operand, engine: Engine) -> Inst {
         let mut i = self.inst("set", "RegisterMove", engine);
-        (i.ins, i.outs) = (vec![value], vec![reg(to)]);
+        (i.ins, i.outs) = ([value].into(), [reg(to)].into());
         i
     }
 
@@ -157,7 +157,7 @@ impl Make {
         let mut i = self.inst("branch", "CompareAndBranch", engine);
         let (on_true, on_false) = (on_true.map(Name::from), on_false.map(Name::from));
         i.body = Body::Branch(Branch { op, on_true, on_false });
-        i.ins = vec![a, b];
+        i.ins = [a, b].into();
         i
     }
 
@@ -183,7 +183,7 @@ impl Make {
     pub fn descriptor(&mut self, from: Operand, to: Operand) -> Inst {
         let mut i = self.inst("d", "DMADescriptorCopy", Engine::Dma);
         i.body = Body::Descriptor(Descriptor::default());
-        (i.ins, i.outs) = (vec![from], vec![to]);
+        (i.ins, i.outs) = ([from].into(), [to].into());
         i
     }
 

@@ -82,7 +82,7 @@ impl Build {
                 };
                 let mut i = if *opaque {
                     let mut i = self.m.inst(&name, "Activation", e);
-                    (i.ins, i.outs) = (vec![part(*from)], vec![part(*to)]);
+                    (i.ins, i.outs) = ([part(*from)].into(), [part(*to)].into());
                     i
                 } else {
                     self.m.copy(&name, e, part(*from), part(*to))

@@ -118,13 +118,9 @@ fn bounds_of_a_dynamic_loop_are_read_once() {
     let b = m.copy("b", Sp, at("x"), starting(bytes("y", 8, 1), axis("i")));
     let mut l = m.inst("l", "DynamicForLoop", Engine::Unassigned);
     let insts = [a, more, b].map(std::sync::Arc::new).to_vec();
-    l.body = Body::DynamicLoop(DynamicLoop {
-        axis: "i".into(),
-        lb: Expr::Const(1),
-        ub: Expr::Register("n".into()),
-        stride: Expr::Const(2),
-        blocks: vec![block(insts)],
-    });
+    let (lb, ub, stride) = (Expr::Const(1), Expr::Register("n".into()), Expr::Const(2));
+    let blocks = vec![block(insts)];
+    l.body = Body::DynamicLoop(DynamicLoop { axis: "i".into(), lb, ub, stride, blocks }.into());
     m.add(set).add(l);
     let got = m.run(&[("x", count(16)), ("y", vec![0; 16])]).ok();
     assert_eq!(got.dump("y"), [0, 2, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 0, 0, 0, 0]);
@@ -242,12 +238,12 @@ fn a_branch_leaves_the_loops_it_is_in() {
 fn registers_go_to_memory_and_back() {
     let mut m = Make::new(&[("x", &[8]), ("y", &[8])]);
     let mut load = m.inst("l", "TensorLoad", Pool);
-    (load.ins, load.outs) = (vec![ap(Dtype::I16, "x", 1, &[(1, 1)])], vec![reg("r")]);
+    (load.ins, load.outs) = ([ap(Dtype::I16, "x", 1, &[(1, 1)])].into(), [reg("r")].into());
     let double = m.alu(AluOp::Mult, "r", reg("r"), imm(-2), Pool);
     let mut save = m.inst("s", "TensorSave", Pool);
-    (save.ins, save.outs) = (vec![reg("r")], vec![ap(Dtype::I32, "y", 1, &[(1, 1)])]);
+    (save.ins, save.outs) = ([reg("r")].into(), [ap(Dtype::I32, "y", 1, &[(1, 1)])].into());
     let mut addr = m.inst("a", "ReadVarAddr", Pool);
-    (addr.ins, addr.outs) = (vec![ap(Dtype::U8, "x", 0, &[(1, 1)])], vec![reg("v")]);
+    (addr.ins, addr.outs) = ([ap(Dtype::U8, "x", 0, &[(1, 1)])].into(), [reg("v")].into());
     let copy =
         m.copy("c", Pool, starting(bytes("x", 0, 1), Expr::Register("v".into())), bytes("y", 0, 1));
     m.add(load).add(double).add(save).add(addr).add(copy);

@@ -244,8 +244,8 @@ fn a_repeated_index_accumulates_twice() {
     let mut m = Make::new(&[("x", &[4]), ("y", &[4]), ("list", &[16])]);
     for opcode in ["IndirectSaveAccumulate", "GenericIndirectSave"] {
         let mut i = m.inst("i", opcode, Pool);
-        i.ins = vec![ap(Dtype::F8e5, "x", 0, &[(1, 4)]), ap(Dtype::U32, "list", 0, &[(1, 4)])];
-        i.outs = vec![listed(ap(Dtype::F8e5, "y", 0, &[(1, 4)]), None)];
+        i.ins = [ap(Dtype::F8e5, "x", 0, &[(1, 4)]), ap(Dtype::U32, "list", 0, &[(1, 4)])].into();
+        i.outs = [listed(ap(Dtype::F8e5, "y", 0, &[(1, 4)]), None)].into();
         i.body = Body::Dma(Dma { oob_is_err: false, ..Dma::default() });
         m.add(i);
     }
@@ -372,7 +372,7 @@ mod junk {
             opaque: bool,
         ) {
             let got = one(imm(0), out, |i, d| {
-                i.ins = ins;
+                i.ins = ins.into();
                 if opaque {
                     i.opcode = Opcode::by_name("Anything");
                 }

@@ -140,7 +140,7 @@ fn renamed(map: &Map, name: &str) -> Option<String> {
 /// The line in which the instructions of a line stand now.
 fn line_now(map: &Map, line: u64) -> Option<u64> {
     let (was, is) = (map.was().module.as_ref()?, map.is().module.as_ref()?);
-    let of = |run: &ModuleRun, p: Pos| run.inst(p).and_then(|i| i.place.line);
+    let of = |run: &ModuleRun, p: Pos| run.line(p);
     let all = (0..was.inst_count() as u32).map(Pos);
     all.filter(|p| of(was, *p) == Some(line)).find_map(|p| of(is, map.inst(p)?))
 }

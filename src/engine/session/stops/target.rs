@@ -578,7 +578,7 @@ impl Insts {
 /// The instructions of a line of the module's file.
 fn line(run: &ModuleRun, n: u64) -> Result<Target, Diagnostic> {
     const SHOWN: usize = 3;
-    let at = |p: Pos| run.inst(p).and_then(|i| i.place.line);
+    let at = |p: Pos| run.line(p);
     let all = || (0..run.inst_count() as u32).map(Pos);
     let positions: BTreeSet<Pos> = all().filter(|p| at(*p) == Some(n)).collect();
     if !positions.is_empty() {
