@@ -152,7 +152,11 @@ fn pad(out: &mut String, start: usize, width: usize) {
 /// The line of a used descriptor that is as most are. The columns that are not blank in it are
 /// written over.
 const LINE: [u8; 78] =
-    *b"tx              . . .  -      -    copy                     0x0000000000000000";
+    *b"tx                            -    copy                     0x0000000000000000";
+/// Digits of a slot's number that its column has; a longer one moves what stands before `int`.
+const SLOT_DIGITS: usize = 7;
+/// By how much it can.
+const ROOM: usize = 2;
 
 /// Writes a column's text from `at` on; what does not fit is left out.
 fn put(line: &mut [u8; LINE.len()], at: usize, text: &[u8]) {
@@ -166,7 +170,10 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     // Length 0 is the one thing with a note that large copies are full of.
     let full = desc.len_ctrl & 0xffff == 0;
     let asked = Desc { len_ctrl: desc.len_ctrl | u32::from(full), ..desc };
-    if desc.is_zero() || index >= 10_000_000 || !is_plain(asked, dir, arch) {
+    if desc.is_zero()
+        || index >= 10u64.pow((SLOT_DIGITS + ROOM) as u32)
+        || !is_plain(asked, dir, arch)
+    {
         return push_text_plainly(out, index, dir, desc, arch);
     }
     let mut line = LINE;
@@ -174,14 +181,15 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     let len_ctrl = u64::from(desc.len_ctrl);
     put(&mut line, 0, dir.name().as_bytes());
     let number = digits::decimal(index, &mut room);
-    put(&mut line, 10 - number.len().min(10), number);
-    line[13] = b'0' + desc.ring_id();
+    let on = number.len().saturating_sub(SLOT_DIGITS).min(ROOM);
+    put(&mut line, 10 + on - number.len().min(10), number);
+    line[13 + on] = b'0' + desc.ring_id();
     for (at, set, c) in
         [(16, desc.first(), b'F'), (18, desc.last(), b'L'), (20, desc.concat(), b'C')]
     {
-        line[at] = if set { c } else { b'.' };
+        line[at + on] = if set { c } else { b'.' };
     }
-    put(&mut line, 23, order(dir, desc).as_bytes());
+    put(&mut line, 23 + on, order(dir, desc).as_bytes());
     if INT_EN.get(len_ctrl) != 0 {
         put(&mut line, 30, INT_EN.label.as_bytes());
     }
@@ -402,7 +410,10 @@ mod tests {
         #[test]
         fn a_plain_line_is_the_line(
             bit in 0u32..128, more in any::<u128>(), rx in any::<bool>(), arch in 0usize..3,
-            index in prop_oneof![0u64..20, 9_999_990u64..10_000_010, any::<u64>()],
+            index in prop_oneof![
+                0u64..20, 9_999_990u64..10_000_010, 99_999_990u64..100_000_010,
+                999_999_990u64..1_000_000_010, any::<u64>(),
+            ],
         ) {
             let dir = if rx { Dir::Rx } else { Dir::Tx };
             let word1 = if rx { 0u128 } else { 0x0108_0003 };
