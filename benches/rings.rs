@@ -187,17 +187,18 @@ fn main() {
         machine::run(&p, |_, _| true).machine.n
     });
     let mut s = Session::new(Arc::new(p));
-    s.execute(&Command::Goto(Goto::Mark("end".into()))).unwrap();
+    let end = Command::Goto(Goto::Mark("end".into()));
+    s.execute(&end).unwrap();
     let goto = |n| Command::Goto(Goto::Event(Expr::Num(n)));
     measure("goto the middle and the end of that run", "jumps", 2, || {
         s.execute(&goto(events / 2)).unwrap();
-        s.execute(&goto(u64::MAX)).unwrap();
+        s.execute(&end).unwrap();
     });
     for (what, unit) in [("slot", Unit::Slot), ("batch", Unit::Batch)] {
         let back = Command::Step { count: 1, unit, who: Who::Any, back: true };
-        s.execute(&goto(u64::MAX)).unwrap();
+        s.execute(&end).unwrap();
         measure(&format!("reverse-step {what} from its end"), "steps", 1, || {
-            s.execute(&goto(u64::MAX)).unwrap();
+            s.execute(&end).unwrap();
             s.execute(&back).unwrap();
         });
     }
