@@ -302,6 +302,11 @@ fn ring_slots(text: &str) -> Result<u64, String> {
     check_ring_slots(super::numbers::parse(text)?)
 }
 
+/// The slots of a raw image that are looked at.
+fn window(text: &str) -> Result<(u64, u64), String> {
+    crate::load::parse_window(text).map_err(|d| d.message)
+}
+
 /// `info`, `check`.
 #[derive(Debug, Args)]
 pub struct FileArgs {
@@ -323,8 +328,4 @@ pub struct FileArgs {
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
-}
-
-fn window(text: &str) -> Result<(u64, u64), String> {
-    crate::load::parse_window(text).map_err(|d| d.message)
 }

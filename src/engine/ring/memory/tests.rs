@@ -118,6 +118,16 @@ fn a_stream_is_cut_where_asked() {
     assert_eq!(b[..3], [1, 2, 3]);
 }
 
+/// Every extent: where it begins, how long it is, what it holds.
+fn extents(m: &Memory) -> Vec<(u64, u64, u64)> {
+    let mut all = Vec::new();
+    m.map.each(0, u64::MAX, |s, e| {
+        all.push((s, e.len, e.source.hash()));
+        true
+    });
+    all
+}
+
 /// Descriptors, of few shapes so that neighbours are often alike.
 fn desc() -> impl Strategy<Value = crate::udma::Desc> {
     (0u32..2, 0u64..6).prop_map(|(len_ctrl, ptr)| crate::udma::Desc {
@@ -156,14 +166,6 @@ proptest! {
         for n in 0..count {
             plain.write(BASE + (at + n) * 16, &row.desc(n).to_bytes());
         }
-        let extents = |m: &Memory| {
-            let mut all = Vec::new();
-            m.map.each(0, u64::MAX, |s, e| {
-                all.push((s, e.len, e.source.hash()));
-                true
-            });
-            all
-        };
         prop_assert_eq!(extents(&m), extents(&plain));
         prop_assert_eq!(m.digest(), plain.digest());
         // What lies there reads as what was written, and is found again.
@@ -251,14 +253,6 @@ proptest! {
             };
             m.put_source(at, len, source.clone());
             plain.put_plainly(at, Extent { len, source });
-            let extents = |m: &Memory| {
-                let mut all = Vec::new();
-                m.map.each(0, u64::MAX, |s, e| {
-                    all.push((s, e.len, e.source.hash()));
-                    true
-                });
-                all
-            };
             prop_assert_eq!(extents(&m), extents(&plain));
             prop_assert_eq!(m.digest(), plain.digest());
         }
