@@ -265,3 +265,51 @@ fn findings_of_a_module_are_in_the_order_of_its_lines() {
     sorted.sort_unstable();
     assert!(at.len() >= 5 && at == sorted, "{all:#?}");
 }
+
+/// Of two engines that fire into one queue the second waits until the batch of the first is over
+/// (`docs/sequencer.md`), whatever the first part of its instruction is; and is told of where that
+/// never comes.
+#[test]
+fn a_queue_serves_one_engine_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = |n: u32, engine: &str| {
+        let at = n * 64;
+        format!(
+            "%I-{n} = DMACopy {engine} queue=qA dge_type=None ins(x[[1, 64]] +{at} : uint8) outs(y[[1, 64]] +{at} : uint8)"
+        )
+    };
+    let lines: Vec<String> =
+        (0..6).map(|n| copy(n, ["Pool", "SP", "Activation"][n as usize % 3])).collect();
+    let lines: Vec<&str> = lines.iter().map(|l| &**l).collect();
+    let path = file(&dir, "q.bir", &module(&lines));
+    let ended = ["run", text(&path), "-e", "goto end", "-e", "print batch"];
+    let r = run(&ended);
+    assert!(r.out.contains("batch = 6"), "{}\n{}", r.out, r.err);
+    let codes = |all: &[Value]| -> Vec<String> {
+        all.iter().map(|v| v["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let found = codes(&findings(&ended));
+    for code in ["R002", "R003", "R015", "R024"] {
+        assert!(!found.iter().any(|c| c == code), "{code}: {found:?}");
+    }
+    // The first batch ends in a fault: its queue stays taken.
+    let all = findings(&[
+        "run",
+        text(&path),
+        "-e",
+        "doorbell",
+        "-e",
+        "inject DATA_AXI_TO at tx[0]",
+        "-e",
+        "goto end",
+    ]);
+    let stand = |engine: &str| {
+        let told = format!("{engine} stands for ever at ");
+        all.iter().any(|v| {
+            let message = v["message"].as_str().unwrap();
+            message.starts_with(&told)
+                && message.ends_with("it waits for qA, which serves Pool for ever")
+        })
+    };
+    assert!(stand("SP") && stand("Activation"), "{all:#?}");
+}

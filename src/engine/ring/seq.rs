@@ -71,19 +71,30 @@ impl Sequencer {
             if !started || !m.control_ready(p, self.engine) {
                 return None;
             }
-        } else if let Some(batch) = self.about_to_begin()
-            && let Some(q) = m.index_of(batch.queue)
-            && m.queues[q].owner.is_some_and(|e| e != self.engine)
-        {
+        } else if self.waits_for_queue(m).is_some() {
             return None;
         }
         Some((self.host.ready_ns.max(m.now_ns), false))
     }
 
+    /// The queue into which it would fire with its next act while that serves another, and whom.
+    fn waits_for_queue(&self, m: &Machine) -> Option<(QueueId, Engine)> {
+        let queue = self.about_to_begin()?.queue;
+        let owner = m.queues[m.index_of(queue)?].owner?;
+        (owner != self.engine).then_some((queue, owner))
+    }
+
     /// The batch that it would begin with its next act.
     fn about_to_begin(&self) -> Option<&Batch> {
-        let Some(Frame::Seq { stage: Stage::Parts, part, step: 0 }) = self.host.stack.last() else {
-            return None;
+        let part = match self.host.stack.last()? {
+            Frame::Seq { stage: Stage::Parts, part, step: 0 } => part,
+            // Behind the last wait it goes on to the first part.
+            Frame::Seq { stage: Stage::Waits, part, .. }
+                if *part as usize >= self.work.as_ref()?.waits.len() =>
+            {
+                &0
+            }
+            _ => return None,
         };
         match self.work.as_ref()?.parts.get(*part as usize)? {
             Part::Batch(b) => Some(b),
@@ -159,8 +170,12 @@ impl Machine {
         let run = p.module.as_ref()?;
         let control = self.control.as_ref()?;
         let stuck = self.seqs.iter().enumerate().filter(|(_, s)| !s.failed).find_map(|(k, s)| {
+            if let Some((queue, owner)) = s.waits_for_queue(self) {
+                let name = run.queue_name(queue).map_or(queue.to_string(), |n| n.to_string());
+                return Some((k, format!("waits for {name}, which serves {owner} for ever")));
+            }
             let why = control.ready(&run.exec, s.engine).err()?;
-            (why != Why::Done).then_some((k, why))
+            (why != Why::Done).then(|| (k, why.to_string()))
         });
         let (k, why) = stuck?;
         self.seqs[k].failed = true;
