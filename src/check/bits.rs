@@ -6,8 +6,7 @@
 
 use super::{Check, Context, Sink};
 use crate::diag::{Severity, lookup};
-use crate::udma::count_of;
-use crate::udma::{Dir, notes};
+use crate::udma::{Dir, count_of, notes};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -12,8 +12,7 @@ use crate::engine::program::{Blob, Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::session::Session;
 use crate::limits::{MAX_FLIP_BYTES, MAX_FLIP_EVENTS};
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Desc, Dir, Word};
+use crate::udma::{DESC_BYTES, Desc, Dir, Word, count_of};
 
 /// Which bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

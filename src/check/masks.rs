@@ -5,9 +5,8 @@ use super::order::phase_of;
 use super::survey::Kind;
 use super::view::Piece;
 use super::{Check, Context, Order, Sink, Surveyed};
-use crate::udma::Dir;
-use crate::udma::count_of;
 use crate::udma::ring::next_ring_id;
+use crate::udma::{Dir, count_of};
 
 /// The check of two rings' sizes.
 pub struct Masks;

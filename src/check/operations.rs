@@ -4,11 +4,10 @@
 use super::packet::TxPackets;
 use super::{Check, Context, Sink, Surveyed};
 use crate::udma::class::{self, Class};
-use crate::udma::count_of;
 use crate::udma::describe::reserved_bits;
 use crate::udma::field::fields_of;
 use crate::udma::profile::cce_max_elements;
-use crate::udma::{Desc, Dir, Field, Generation, View, Word};
+use crate::udma::{Desc, Dir, Field, Generation, View, Word, count_of};
 
 /// The check of operations.
 pub struct Operations;

@@ -5,9 +5,8 @@
 
 use super::packet::{Packet, Packetizer};
 use super::{Check, Context, Sink};
-use crate::udma::count_of;
 use crate::udma::profile::MAX_PACKET_BYTES;
-use crate::udma::{Desc, Dir};
+use crate::udma::{Desc, Dir, count_of};
 
 /// The packet check.
 pub struct Packets;

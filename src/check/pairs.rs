@@ -9,9 +9,8 @@ use super::survey::Chunk;
 use super::view::Slots;
 use super::{Check, Context, Sink, sentinels};
 use crate::diag::{Diagnostic, Severity};
-use crate::udma::count_of;
 use crate::udma::profile::MAX_DESC_BYTES;
-use crate::udma::{Desc, Dir, Generation};
+use crate::udma::{Desc, Dir, Generation, count_of};
 use std::collections::VecDeque;
 
 /// Bytes of a marker word.

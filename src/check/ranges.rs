@@ -2,9 +2,8 @@
 //! neighbour's, and lengths of 0 whose 64 KiB do.
 
 use super::{Check, Context, Sink};
-use crate::udma::count_of;
 use crate::udma::template::Template;
-use crate::udma::{Desc, Dir, Generation};
+use crate::udma::{Desc, Dir, Generation, count_of};
 
 /// The range check.
 pub struct Ranges;

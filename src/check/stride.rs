@@ -8,8 +8,7 @@
 use super::view::scan;
 use super::{Check, Context, RingView, Sink};
 use crate::udma::class;
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Dir};
+use crate::udma::{DESC_BYTES, Dir, count_of};
 
 /// The stride check.
 pub struct Stride;

@@ -9,8 +9,7 @@ use crate::check::RingView;
 use crate::check::view::scan;
 use crate::diag::{Diagnostic, Report};
 use crate::load::module::ModuleOptions;
-use crate::udma::count_of;
-use crate::udma::{Dir, Generation};
+use crate::udma::{Dir, Generation, count_of};
 use std::io;
 use std::path::PathBuf;
 

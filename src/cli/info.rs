@@ -10,8 +10,7 @@ use crate::engine::budget::Budget;
 use crate::engine::order::{self, Readings};
 use crate::engine::program::Program;
 use crate::engine::ring::Machine;
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 use serde_json::json;
 use std::io;
 

@@ -6,9 +6,8 @@ use super::out::{Failure, Out, Status, Style};
 use super::rows;
 use crate::diag::{Diagnostic, Report};
 use crate::load::RingChoice;
-use crate::udma::count_of;
 use crate::udma::reg::FieldRow;
-use crate::udma::{Desc, Dir, Generation, View, Word, cause, notes, reg, sentence};
+use crate::udma::{Desc, Dir, Generation, View, Word, cause, count_of, notes, reg, sentence};
 use serde_json::{Value, json};
 use std::io;
 

@@ -1,7 +1,6 @@
 //! Bytes that are shared and never copied where they need not be.
 
-use crate::udma::DESC_BYTES;
-use crate::udma::count_of;
+use crate::udma::{DESC_BYTES, count_of};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 

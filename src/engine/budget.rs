@@ -13,9 +13,8 @@ use crate::bir::layout::{PARTITIONS, SB_BASE, SB_STRIDE};
 use crate::bir::memory::Read;
 use crate::bir::{Body, DgeType, Inst, Layout, Module, Name, Pair, Pos, Transfer};
 use crate::limits::{MAX_BUDGET_DESCS, MAX_RING_DESCS};
-use crate::udma::count_of;
 use crate::udma::profile::{MAX_BATCH_DATA, MAX_DESC_BYTES};
-use crate::udma::{DESC_BYTES, Desc};
+use crate::udma::{DESC_BYTES, Desc, count_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 

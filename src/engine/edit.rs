@@ -5,8 +5,7 @@
 //! back over an edit is going back over any event.
 
 use super::program::{Blob, Program, QueueId};
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Desc, Dir, Word, cause, reg};
+use crate::udma::{DESC_BYTES, Desc, Dir, Word, cause, count_of, reg};
 use std::fmt;
 
 /// A change, and when it is made.

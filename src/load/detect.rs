@@ -9,8 +9,7 @@ use super::container::MAGIC;
 use super::hex::{self, HexForm};
 use crate::diag::{Diagnostic, Place};
 use crate::limits::DETECT_BYTES;
-use crate::udma::DESC_BYTES;
-use crate::udma::count_of;
+use crate::udma::{DESC_BYTES, count_of};
 
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

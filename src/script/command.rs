@@ -15,8 +15,7 @@ use crate::engine::expr::Expr;
 use crate::engine::lower::OPTIONS;
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_LINE_BYTES, MAX_NAME_BYTES, MAX_PICTURE_SIDE};
 use crate::udma::cause::{CAUSES, by_name};
-use crate::udma::count_of;
-use crate::udma::{Dir, reg};
+use crate::udma::{Dir, count_of, reg};
 
 pub(super) mod stops;
 

@@ -12,9 +12,8 @@ use crate::engine::ring::device::resolve;
 use crate::engine::ring::{Agent, Event, EventKind};
 use crate::limits::MAX_GRID_RUNS;
 use crate::load::bir::listing::QueuePart;
-use crate::udma::count_of;
 use crate::udma::field::find;
-use crate::udma::{Desc, Dir, View};
+use crate::udma::{Desc, Dir, View, count_of};
 
 /// Bytes around the selected descriptor's within which those of its packet are drawn with it.
 const NEAR: u64 = 1 << 24;

@@ -6,8 +6,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::engine::command::Command;
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 use std::ops::ControlFlow;
 
 /// A question about slots and its answer.

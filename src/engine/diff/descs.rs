@@ -7,10 +7,9 @@ use super::align::{self, Gap, Run};
 use super::{Change, Diff, Entry, FieldChange, Part};
 use crate::engine::ring::digest::mix;
 use crate::limits::{DIFF_WINDOW, MAX_DIFF_ENTRIES, MAX_DIFF_WORK};
-use crate::udma::count_of;
 use crate::udma::field::{Field, Kind, Word, fields_of};
 use crate::udma::ring::next_ring_id;
-use crate::udma::{Desc, Dir, Generation, describe};
+use crate::udma::{Desc, Dir, Generation, count_of, describe};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

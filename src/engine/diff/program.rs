@@ -11,9 +11,8 @@ use crate::engine::program::{
 };
 use crate::engine::ring::digest::{hash_bytes, mix};
 use crate::limits::{MAX_DIFF_EVENTS, MAX_DIFF_WORK};
-use crate::udma::count_of;
 use crate::udma::profile::WaitKind;
-use crate::udma::{DESC_BYTES, Dir, reg};
+use crate::udma::{DESC_BYTES, Dir, count_of, reg};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 

@@ -4,8 +4,7 @@ use super::readings::{ReadingSet, Readings};
 use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::engine::program::Program;
 use crate::engine::ring::Agent;
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 use std::fmt;
 
 /// What a race is about.

@@ -7,9 +7,8 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::Machine;
 use crate::engine::ring::device::{self, Packet, Work};
 use crate::engine::ring::queue::{Held, Queue, ix};
-use crate::udma::count_of;
 use crate::udma::describe::FieldRow;
-use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, describe};
+use crate::udma::{Barrier, DESC_BYTES, Desc, Dir, count_of, describe};
 use std::sync::Arc;
 
 /// Where a field's value is from.

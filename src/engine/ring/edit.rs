@@ -11,10 +11,9 @@ use crate::diag::Diagnostic;
 use crate::engine::edit::{Change, Cursor};
 use crate::engine::program::{Program, QueueId};
 use crate::limits::MAX_EDITS;
-use crate::udma::count_of;
 use crate::udma::profile::ENGINE_SLOTS;
 use crate::udma::reg::ENGINE_BLOCK_BYTES;
-use crate::udma::{Dir, cause};
+use crate::udma::{Dir, cause, count_of};
 
 impl Machine {
     /// Makes the program's edits of the current event.

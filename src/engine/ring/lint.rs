@@ -8,9 +8,8 @@ use super::machine::Machine;
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::engine::program::{Fill, Program};
-use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::udma::{DESC_BYTES, Desc, Dir};
+use crate::udma::{DESC_BYTES, Desc, Dir, count_of};
 
 /// Bytes of a marker word.
 const WORD: u64 = 4;

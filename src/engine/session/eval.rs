@@ -11,8 +11,7 @@ use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::engine::ring::{Machine, Ret, life};
 use crate::limits::MAX_EXPR_DEPTH;
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Desc, Dir, Field, View, Word, field, reg};
+use crate::udma::{DESC_BYTES, Desc, Dir, Field, View, Word, count_of, field, reg};
 
 /// Why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]

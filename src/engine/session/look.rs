@@ -13,9 +13,8 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::MarkerWord;
 use crate::engine::ring::{Event, EventKind, Role, life};
 use crate::limits::{MAX_EXAMINE_BYTES, MAX_RUN_SAME_CODE};
-use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, describe, reg};
+use crate::udma::{DESC_BYTES, Desc, Dir, Errno, Generation, cause, count_of, describe, reg};
 
 /// An instruction as the loaded module has it; one that lowering added by its own name.
 pub fn inst_words(p: &Program, pos: Pos, item: Item) -> String {

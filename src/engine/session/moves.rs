@@ -8,8 +8,7 @@ use super::{Outcome, Session, describe_event, eval};
 use crate::diag::Diagnostic;
 use crate::engine::command::{Command, Goto, Unit, Who, nearest};
 use crate::engine::ring::{Agent, Event, EventKind, Machine, Phase};
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 use std::ops::ControlFlow;
 
 /// How far a long run has come.

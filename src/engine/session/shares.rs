@@ -7,9 +7,8 @@ use crate::engine::budget::{Budget, DRIVER_BATCH};
 use crate::engine::program::QueueId;
 use crate::engine::ring::queue::Queue;
 use crate::limits::MAX_RING_DESCS;
-use crate::udma::Dir;
-use crate::udma::count_of;
 use crate::udma::ring::GUARD_GAP;
+use crate::udma::{Dir, count_of};
 
 /// What a share is about.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,9 +19,8 @@ use crate::limits::{
     MAX_VARIABLES,
 };
 use crate::load::{ops, validate};
-use crate::udma::count_of;
 use crate::udma::profile::{Platform, WaitKind};
-use crate::udma::{Generation, Profile};
+use crate::udma::{Generation, Profile, count_of};
 use nom::bytes::complete::tag;
 use nom::multi::length_data;
 use nom::number::complete::{le_i32, le_u8, le_u16, le_u32, le_u64};

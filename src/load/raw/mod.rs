@@ -20,8 +20,7 @@ use crate::limits::{
     SAMPLE_EDGE_SLOTS, SAMPLE_LET_GO, SAMPLE_PROBE_SLOTS, SAMPLE_PROBES, SAMPLE_PROBES_DEEP,
     SAMPLE_WHOLE_SLOTS,
 };
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows};
+use crate::udma::{DESC_BYTES, Desc, Dir, Generation, Profile, Rows, count_of};
 
 pub use batch::Batching;
 pub use browse::browse_program;

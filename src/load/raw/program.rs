@@ -14,10 +14,9 @@ use crate::engine::program::{
 };
 use crate::limits::{MAX_HOST_OPS, MAX_QUEUES, MAX_RING_DESCS, MIN_RING_DESCS};
 use crate::load::LoadOptions;
-use crate::udma::count_of;
 use crate::udma::profile::{ENGINE_SLOTS, MARKER, QUEUES_PER_ENGINE, WaitKind};
 use crate::udma::ring::{RING_ALIGN, check_ring};
-use crate::udma::{Dir, Generation, Profile};
+use crate::udma::{Dir, Generation, Profile, count_of};
 use std::collections::HashSet;
 
 /// The program of one image; none where a direction is missing or the ring is too large.

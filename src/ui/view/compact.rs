@@ -5,8 +5,7 @@ use super::rings::{
 };
 use super::{human, inspector};
 use crate::diag::render::printable;
-use crate::udma::count_of;
-use crate::udma::{Desc, Dir, View, Word, class, field};
+use crate::udma::{Desc, Dir, View, Word, class, count_of, field};
 use crate::ui::folding::RingLine;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;

@@ -8,8 +8,7 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::Machine;
 use crate::engine::schedule::{BarrierEdit, CpuAct, EngineAct, Moment, Schedule};
 use crate::engine::session::describe_event;
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 use std::collections::BTreeSet;
 
 /// Steps that are shown at most.

@@ -6,12 +6,11 @@ use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{EventKind, Ret, Role};
 use crate::engine::ring::machine::Machine;
 use crate::engine::ring::queue::Pending;
-use crate::udma::count_of;
 use crate::udma::host::{MARKER_BYTES, next_async_handle};
 use crate::udma::profile::{
     H2T_DESC_COUNT, MAX_DESC_BYTES, MEMSET_BUF_BYTES, SYNC_THRESHOLD, WaitKind,
 };
-use crate::udma::{Dir, Errno};
+use crate::udma::{Dir, Errno, count_of};
 
 /// Where a producer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

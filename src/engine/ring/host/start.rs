@@ -7,12 +7,11 @@ use crate::engine::ring::event::{EventKind, MarkerWord, Ret};
 use crate::engine::ring::lint;
 use crate::engine::ring::machine::{Machine, Polling};
 use crate::engine::ring::queue::{SwRing, ix};
-use crate::udma::count_of;
 use crate::udma::profile::{MARKER, WaitKind};
 use crate::udma::queue_init::{
     OuterQueueInit, QueueInit, RingAt, check_outer_queue_init, queue_init,
 };
-use crate::udma::{Dir, reg};
+use crate::udma::{Dir, count_of, reg};
 
 /// Step of a doorbell call at which Rx is rung and Tx is about to be.
 const RX_IS_RUNG: u8 = 3;

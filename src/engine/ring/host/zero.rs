@@ -6,9 +6,8 @@ use super::{Ask, Frame, Next};
 use crate::engine::program::{Program, QueueId};
 use crate::engine::ring::event::{Ret, Role};
 use crate::engine::ring::machine::Machine;
-use crate::udma::count_of;
 use crate::udma::profile::{MAX_DESC_BYTES, PAGE_BYTES, WaitKind, ZeroCopyPolicy};
-use crate::udma::{Barrier, Errno, Generation};
+use crate::udma::{Barrier, Errno, Generation, count_of};
 
 /// A zero copy in progress.
 #[derive(Debug, Clone, Copy, Hash)]

@@ -10,9 +10,8 @@ use crate::engine::command::{COMMANDS, Explain, Loc, Subject};
 use crate::engine::program::QueueId;
 use crate::engine::ring::{Event, EventKind, Life, Machine};
 use crate::engine::session::{EvalError, Outcome, Session, Watch, describe_event, queue_of};
-use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::udma::{Dir, reg};
+use crate::udma::{Dir, count_of, reg};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 

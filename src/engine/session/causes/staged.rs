@@ -9,9 +9,8 @@ use crate::engine::ring::host::Frame;
 use crate::engine::ring::json::event_json;
 use crate::engine::ring::{Event, EventKind, Role};
 use crate::engine::session::{Outcome, Session, Watch, describe_event};
-use crate::udma::count_of;
 use crate::udma::describe::{self, FieldRow};
-use crate::udma::{Barrier, DESC_BYTES, Dir};
+use crate::udma::{Barrier, DESC_BYTES, Dir, count_of};
 use serde_json::{Value, json};
 
 fn row(label: &str, text: &str) -> String {

@@ -15,9 +15,8 @@ use crate::engine::program::QueueId;
 use crate::engine::provenance::{Found, Provenance};
 use crate::engine::ring::{Event, EventKind, Machine, Ret};
 use crate::limits::MAX_NAMES_COMPARED;
-use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::udma::{Dir, cause, reg};
+use crate::udma::{Dir, cause, count_of, reg};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -8,8 +8,7 @@ use crate::engine::command::{Access, Watched};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::ring::{Event, EventKind, Machine, Memory};
 use crate::limits::{MAX_WATCH_CHANGE_BYTES, MAX_WATCH_TOLD_BYTES};
-use crate::udma::count_of;
-use crate::udma::{DESC_BYTES, Dir};
+use crate::udma::{DESC_BYTES, Dir, count_of};
 
 /// Bytes that are watched where nothing is said: a word, as the marker is one.
 const WORD: u64 = 4;

@@ -5,9 +5,8 @@ use crate::diag::Diagnostic;
 use crate::engine::ring::Ret;
 use crate::engine::ring::device::{self, Work};
 use crate::engine::ring::event::{EventKind, Stall};
-use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::udma::{Dir, Errno};
+use crate::udma::{Dir, Errno, count_of};
 
 /// An event's number, for the reader.
 fn at_event(d: &Diagnostic) -> String {

@@ -3,8 +3,7 @@
 use super::{Chain, View};
 use crate::diag::Diagnostic;
 use crate::engine::ring::host::Frame;
-use crate::udma::Dir;
-use crate::udma::count_of;
+use crate::udma::{Dir, count_of};
 
 /// A moment of virtual time.
 pub(super) fn time(ns: u64) -> String {
