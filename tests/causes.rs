@@ -177,7 +177,7 @@ fn rx_never_armed() {
         &lines,
         "rx[0:1] is written and not posted: RX was never rung",
         &[
-            "so: RX is not armed for what TX streams: 4096 bytes of the packet at tx[0] have no Rx descriptor; the queue stalls (MODEL)",
+            "so: RX is not armed for what TX streams: 4096 bytes of the packet at tx[0] without an Rx descriptor; the queue stalls (MODEL)",
             "so: the completion pair at rx[1] is not executed",
         ],
     );

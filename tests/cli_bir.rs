@@ -145,7 +145,7 @@ fn a_program_can_say_what_goes_wrong() {
     assert_eq!(r.status, 1, "{}", r.err);
     let small = std::fs::read_to_string(&small).unwrap();
     assert_eq!(small.matches("DMACopy").count(), 1, "{small}");
-    assert!(r.err.starts_with("1 of 2 instructions are left"), "{}", r.err);
+    assert!(r.err.starts_with("1 of 2 instructions left"), "{}", r.err);
     let r = run(&["shrink", "sample-programs/copy.bir", "--property", "no-such-program-here"]);
     assert_eq!(r.status, 2);
 }

@@ -127,7 +127,10 @@ fn the_example_of_the_page_is_a_lesson_that_holds() {
     assert_eq!(learn(&["--check", &file]).0, 0);
     let (status, out, err) = learn(&["--check", &file, "--solve"]);
     assert_eq!((status, err.as_str()), (0, ""));
-    assert!(out.contains("4 tasks are solved by their solutions, 4 wrong"), "{out}");
+    assert!(
+        out.contains("4 tasks solved by the solutions, 4 wrong answers met by the hints"),
+        "{out}"
+    );
     // It shows each key of the format.
     let text = std::fs::read_to_string(&file).unwrap();
     for key in [

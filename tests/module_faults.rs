@@ -183,7 +183,7 @@ fn a_module_that_does_not_run_as_loaded_is_told_by_its_error_and_can_be_shrunk()
     assert!(verdicts[1..].iter().all(|v| *v == "not verified"), "{}", r.out);
     let r = run(&["shrink", text(&path)]);
     assert_eq!(r.status, 1, "{}", r.err);
-    assert!(r.err.contains("1 of 3 instructions are left; at loaded: does not run"), "{}", r.err);
+    assert!(r.err.contains("1 of 3 instructions left; at loaded: does not run"), "{}", r.err);
     assert!(r.out.contains("%g = DMACopy"), "{}", r.out);
 }
 

@@ -126,3 +126,26 @@ fn nowhere_is_there_one_of_many() {
     }
     assert!(wrong.is_empty(), "{} places:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// What `count_of` says may be of one: no verb in the plural comes behind it.
+#[test]
+fn no_verb_is_in_the_plural_behind_what_is_counted() {
+    let mut sources = Vec::new();
+    files(&root().join("src"), ".rs", &mut sources);
+    let mut all = Vec::new();
+    for path in sources {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate() {
+            let verb = ["{} are ", "{} were ", "{} have "].iter().any(|v| line.contains(v));
+            // The arguments stand on the same line or on the few below.
+            let near = lines[n..lines.len().min(n + 3)].join(" ");
+            // A bound is never 1.
+            let bound = line.contains("more than {}");
+            if verb && !bound && near.contains("count_of(") {
+                all.push(format!("{}:{}: {}", path.display(), n + 1, line.trim()));
+            }
+        }
+    }
+    assert!(all.is_empty(), "{all:#?}");
+}

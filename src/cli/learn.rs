@@ -152,10 +152,10 @@ fn try_it(ready: &Ready, out: &mut Out<'_>) -> Result<Status, Failure> {
         out.value(&json!({ "holds": !wrong, "tasks": tasks, "wrong_answers": answers }))?;
     } else if !wrong {
         let text = format!(
-            "{}: {} are solved by their solutions, {} wrong answers met by their hints",
+            "{}: {} solved by the solutions, {} met by the hints",
             ready.lesson.title,
             count_of(tried.tasks, "task"),
-            tried.wrong
+            count_of(tried.wrong, "wrong answer")
         );
         out.line(&text)?;
     }

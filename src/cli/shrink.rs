@@ -284,7 +284,7 @@ pub fn run(args: &ShrinkArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
         return Ok(Status::Fine);
     };
     out.aside(&[format!(
-        "{} of {} are left; {words}",
+        "{} of {} left; {words}",
         count(&small),
         count_of(count(&m.module), "instruction")
     )])?;

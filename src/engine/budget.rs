@@ -411,7 +411,7 @@ impl Budget {
             }
             if q.too_deep > 0 {
                 out.push(format!(
-                    "  over: {} are deeper than the ring of their kind",
+                    "  over: {} deeper than the ring of that kind",
                     count_of(q.too_deep, "block")
                 ));
             }

@@ -105,7 +105,7 @@ fn ring(dir: Dir, s: &Source) -> Result<RingView, Diagnostic> {
     let blob: &Blob = &s.blob;
     s.in_order();
     if !blob.len().is_multiple_of(DESC_BYTES) {
-        let why = format!("{} are no row of 16-byte slots", count_of(blob.len(), "byte"));
+        let why = format!("{}, no row of 16-byte slots", count_of(blob.len(), "byte"));
         return Err(Diagnostic::new("D002", why).in_file(&s.name));
     }
     Ok(RingView::whole(dir, blob.clone()))

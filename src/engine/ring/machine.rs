@@ -469,15 +469,12 @@ impl Machine {
             index: q.hw(dir).slot(posted.saturating_sub(1)),
         });
         if posted > staged {
-            let text = format!(
-                "{posted_descriptors} are posted, {staged} were written",
-                posted_descriptors = count_of(posted, "descriptor")
-            );
+            let text = format!("{} posted, {staged} written", count_of(posted, "descriptor"));
             self.find(Diagnostic::new("R006", text).at(place.clone()));
         }
         if posted - retired > size {
             let text = format!(
-                "{} are outstanding in a ring of {size}",
+                "{} outstanding in a ring of {size}",
                 count_of(posted - retired, "descriptor")
             );
             self.find(Diagnostic::new("R007", text).at(place));

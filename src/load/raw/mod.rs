@@ -333,10 +333,7 @@ pub fn image(source: &Source, choice: Option<RingChoice>) -> Result<RawImage, Di
         let last = (blob.len() - over) as u64;
         return Err(Diagnostic::new(
             "D002",
-            format!(
-                "{} are not whole slots of 16: {over} are left over",
-                count_of(blob.len(), "byte")
-            ),
+            format!("{}, no whole slots of 16: {over} left over", count_of(blob.len(), "byte")),
         )
         .at(Place::offset(last).in_file(name)));
     }

@@ -367,7 +367,8 @@ impl Builder<'_> {
             self.note(pair, Dir::Tx, tx.start, Diagnostic::new("R023", why));
         }
         if cut.bounded {
-            let why = format!("the first {} are stepped", count_of(cut.batches.len(), "batch"));
+            let why =
+                format!("only the first {} can be stepped", count_of(cut.batches.len(), "batch"));
             let d = Diagnostic::new("D029", why).help("give a window: --slots A:B");
             self.note(pair, Dir::Tx, tx.start, d);
         } else if cut.tail != (0, 0) {

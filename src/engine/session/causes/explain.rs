@@ -238,7 +238,7 @@ impl Session {
             let text = format!("no event up to here is of batch {n} of {id}");
             let has = self.machine.queue(id).map_or(0, |q| q.batches);
             return Err(Diagnostic::new("S005", text)
-                .help(format!("{has_batches} were rung", has_batches = count_of(has, "batch"))));
+                .help(format!("{} rung in all", count_of(has, "batch"))));
         }
         Ok(self.batch_lines(id, n, &events))
     }

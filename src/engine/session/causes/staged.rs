@@ -152,7 +152,7 @@ impl Session {
                 format!("the driver's desc_ring_id was {} as it took the slot", taken.ring_id)
             }
             "length" if size == 0 => "size 0 was asked for, which stands for 65536".to_owned(),
-            "length" => format!("{size_bytes} were asked for", size_bytes = count_of(size, "byte")),
+            "length" => format!("{} asked for", count_of(size, "byte")),
             "buf_ptr" => {
                 let (what, addr) =
                     if dir == Dir::Tx { ("source", src) } else { ("destination", dst) };

@@ -154,7 +154,7 @@ impl View<'_> {
                     ));
                 }
                 chain.cause(format!(
-                    "RX is not armed for what TX streams: {missing_bytes} of the packet at {} have no Rx descriptor; the queue stalls (MODEL)",
+                    "RX is not armed for what TX streams: {missing_bytes} of the packet at {} without an Rx descriptor; the queue stalls (MODEL)",
                     self.slots(Dir::Tx, p.tx.front().map_or(tx.fetched, |x| x.k), 1), missing_bytes = count_of(missing, "byte")));
             }
             Stall::PacketIncomplete => {

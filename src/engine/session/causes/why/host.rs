@@ -20,7 +20,7 @@ impl View<'_> {
         if self.ahead.flip.is_some_and(|f| f.n < gave_up.n) || self.ahead.trouble.is_some() {
             return;
         }
-        let left = waiter.cpu.poll.map(|p| format!(", {} are left", count_of(p.left, "read")));
+        let left = waiter.cpu.poll.map(|p| format!(", {} left", count_of(p.left, "read")));
         let flip = match self.ahead.flip {
             Some(f) => format!("the marker flips at {}, event {}", time(f.t_ns), f.n),
             None => "the marker does not flip at all".to_owned(),
