@@ -176,20 +176,18 @@ mod guard {
     use super::{AtomicUsize, MAX_MAPPINGS, Mmap, Mutex, Ordering, PoisonError, io};
     use std::sync::OnceLock;
 
-    /// A range of memory, free where `start` is 0.
+    /// A range of memory, free where `start` is 0. All zero at first: what is so takes no room
+    /// in the program's file.
     struct Slot {
         start: AtomicUsize,
         end: AtomicUsize,
-        /// First address that was replaced.
+        /// What is left of the address space behind the first byte that was replaced, that one
+        /// included; 0 where none was.
         lost: AtomicUsize,
     }
 
     static SLOTS: [Slot; MAX_MAPPINGS] = [const {
-        Slot {
-            start: AtomicUsize::new(0),
-            end: AtomicUsize::new(0),
-            lost: AtomicUsize::new(usize::MAX),
-        }
+        Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), lost: AtomicUsize::new(0) }
     }; MAX_MAPPINGS];
 
     /// Bytes of a page; set before the first slot is.
@@ -211,7 +209,7 @@ mod guard {
         let start = map.as_ptr() as usize;
         let free = SLOTS.iter().position(|s| s.start.load(Ordering::Relaxed) == 0);
         if let Some(s) = free.and_then(|i| SLOTS.get(i)) {
-            s.lost.store(usize::MAX, Ordering::Relaxed);
+            s.lost.store(0, Ordering::Relaxed);
             s.end.store(start + map.len(), Ordering::Release);
             s.start.store(start, Ordering::Release);
         }
@@ -228,8 +226,9 @@ mod guard {
     /// From which byte on a mapping has zeros in place of what was there.
     pub fn lost(slot: usize) -> Option<usize> {
         let s = SLOTS.get(slot)?;
-        let at = s.lost.load(Ordering::Acquire);
-        at.checked_sub(s.start.load(Ordering::Acquire)).filter(|_| at != usize::MAX)
+        let left = s.lost.load(Ordering::Acquire);
+        let at = left.wrapping_neg();
+        at.checked_sub(s.start.load(Ordering::Acquire)).filter(|_| left != 0)
     }
 
     fn install() -> io::Result<()> {
@@ -284,7 +283,7 @@ mod guard {
                 if put == libc::MAP_FAILED {
                     break;
                 }
-                s.lost.fetch_min(from.max(start), Ordering::AcqRel);
+                s.lost.fetch_max(from.max(start).wrapping_neg(), Ordering::AcqRel);
                 return;
             }
             match BEFORE.get() {

@@ -2,10 +2,10 @@
 //! (`docs/export.md`, "Descriptors").
 
 use crate::engine::program::QueueId;
-use crate::engine::ring::json::{push_hex, push_number};
+use crate::engine::ring::json::push_number;
 use crate::udma::class;
 use crate::udma::describe::{named, op_names};
-use crate::udma::{Desc, Dir, Field, View};
+use crate::udma::{Desc, Dir, Field, View, digits};
 
 const DMB: &Field = named(View::Tx, "dmb");
 const STRONG_ORDER: &Field = named(View::Rx, "strong_order");
@@ -84,6 +84,20 @@ pub fn header(out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// Some flags in a row, a comma before each.
+fn push_flags<const N: usize>(out: &mut Vec<u8>, flags: [bool; N]) {
+    out.extend_from_slice(flags.map(|f| [b',', b'0' + u8::from(f)]).as_flattened());
+}
+
+/// The words of a descriptor, a comma before each and one behind them.
+fn push_words(out: &mut Vec<u8>, desc: Desc) {
+    let mut all = *b",0x00000000,0x00000000,0x0000000000000000,";
+    all[3..11].copy_from_slice(&digits::hex8(desc.len_ctrl));
+    all[14..22].copy_from_slice(&digits::hex8(desc.word1));
+    all[25..41].copy_from_slice(&digits::hex16(desc.ptr));
+    out.extend_from_slice(&all);
+}
+
 /// Appends a row. Flags are 0 and 1.
 pub fn push_row(row: &Row, out: &mut Vec<u8>) {
     let Row { queue, dir, slot, life, desc } = *row;
@@ -99,29 +113,23 @@ pub fn push_row(row: &Row, out: &mut Vec<u8>) {
     out.push(b',');
     push_number(out, slot);
     out.push(b',');
-    out.extend_from_slice(life.unwrap_or_default().as_bytes());
-    let flag = |out: &mut Vec<u8>, b: bool| out.extend_from_slice(if b { b",1" } else { b",0" });
-    flag(out, !desc.is_zero());
-    out.push(b',');
-    push_hex(out, desc.len_ctrl.into(), 8);
-    out.push(b',');
-    push_hex(out, desc.word1.into(), 8);
-    out.push(b',');
-    push_hex(out, desc.ptr, 16);
-    out.push(b',');
+    if let Some(life) = life {
+        out.extend_from_slice(life.as_bytes());
+    }
+    push_flags(out, [!desc.is_zero()]);
+    push_words(out, desc);
     if !desc.is_zero() {
         push_number(out, desc.length());
     }
-    out.push(b',');
-    push_number(out, desc.ring_id().into());
+    out.extend_from_slice(&[b',', b'0' + desc.ring_id()]);
     let (first, last) = flags(dir, desc);
-    first.into_iter().for_each(|b| flag(out, b));
-    out.push(b',');
+    push_flags(out, first);
     if dir == Dir::Tx && class::is_copy(desc.word1) && !desc.is_zero() {
-        out.extend_from_slice(b"copy");
+        out.extend_from_slice(b",copy");
     } else {
+        out.push(b',');
         out.extend_from_slice(op(dir, desc).as_bytes());
     }
-    last.into_iter().for_each(|b| flag(out, b));
+    push_flags(out, last);
     out.push(b'\n');
 }

@@ -62,28 +62,38 @@ fn blocks(at: u64, out: &mut [u8], mut f: impl FnMut(u64, &mut [u8])) {
     }
 }
 
+/// The sums of the bytes of two words, each for itself.
+fn sums(a: u64, b: u64) -> u64 {
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    ((a & !HIGH) + (b & !HIGH)) ^ (a ^ b) & HIGH
+}
+
+/// Writes the bytes of a block from its byte `from` on: those of `bytes`, each with one of `key`
+/// added, the eight of which follow each other. Word by word, so that it is fast however it is
+/// compiled.
+fn add(bytes: &[u8; BLOCK], key: [u8; 8], from: usize, out: &mut [u8]) {
+    let key = u64::from_ne_bytes(key);
+    let words = bytes.as_chunks::<8>().0;
+    let mut whole = [0; BLOCK];
+    for (o, word) in whole.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *o = sums(u64::from_ne_bytes(*word), key).to_ne_bytes();
+    }
+    if let Some(part) = whole.get(from..).and_then(|rest| rest.get(..out.len())) {
+        out.copy_from_slice(part);
+    }
+}
+
 /// Bytes `off ..` of a pattern fill.
 pub(super) fn pattern(seed: u8, off: u64, out: &mut [u8]) {
     blocks(off, out, |at, out| {
-        let first = pattern_byte(seed, at);
-        for (o, step) in out.iter_mut().zip(&STEPS) {
-            *o = first.wrapping_add(*step);
-        }
+        add(&STEPS, [pattern_byte(seed, at); 8], 0, out);
     });
 }
 
 /// The bytes that stand for unknown content from an address on.
 pub(super) fn unknown(addr: u64, out: &mut [u8]) {
     blocks(addr, out, |at, out| {
-        let (key, from) = (unknown_key(at), (at % BLOCK as u64) as usize);
-        let mut keys = [0; BLOCK];
-        for part in keys.as_chunks_mut::<8>().0 {
-            *part = key;
-        }
-        let unlike = UNLIKE[from..].iter().zip(&keys[from..]);
-        for (o, (a, b)) in out.iter_mut().zip(unlike) {
-            *o = a.wrapping_add(*b);
-        }
+        add(&UNLIKE, unknown_key(at), (at % BLOCK as u64) as usize, out);
     });
 }
 
