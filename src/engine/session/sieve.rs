@@ -118,22 +118,25 @@ impl Sieve {
                     depth += 1;
                 }
                 Step::Not => {
-                    self.rows.get_mut(depth.checked_sub(1)?)?.iter_mut().for_each(|b| *b ^= keep);
+                    let flip = bytes(keep);
+                    each_word(self.rows.get_mut(depth.checked_sub(1)?)?, |w| w ^ flip);
                 }
                 Step::And | Step::Or => {
                     depth = depth.checked_sub(1)?;
                     let (below, top) = self.rows.split_at_mut_checked(depth)?;
-                    let both = below.last_mut()?.iter_mut().zip(top.first()?);
+                    let (a, b) = (below.last_mut()?, top.first()?);
                     match step {
-                        Step::And => both.for_each(|(a, b)| *a &= b),
-                        _ => both.for_each(|(a, b)| *a |= b),
+                        Step::And => join(a, b, |a, b| a & b),
+                        _ => join(a, b, |a, b| a | b),
                     }
                 }
             }
         }
         let row = self.rows.first()?.get(..lines.len())?;
         let each = LINE / DESC_BYTES / step.max(1);
-        if row.iter().fold(0, |any, b| any | b) != 0 {
+        let (words, rest) = row.as_chunks::<8>();
+        let none = words.iter().fold(0, |any, w| any | u64::from_ne_bytes(*w)) == 0;
+        if !none || rest.iter().any(|b| *b != 0) {
             for (line, bits) in row.iter().enumerate().filter(|(_, b)| **b != 0) {
                 let own = (0..each).filter(|i| bits >> (2 * step * i) & 1 != 0);
                 own.for_each(|i| f((line * each + i) as u64));
@@ -259,11 +262,31 @@ fn over<S: Simd, const STATE: bool>(
     (any.into(), zero.into())
 }
 
+/// A byte in each byte of a word.
+fn bytes(b: u8) -> u64 {
+    u64::from_ne_bytes([b; 8])
+}
+
+/// Changes a row, eight bytes at a time however it is compiled.
+fn each_word(row: &mut Row, f: impl Fn(u64) -> u64) {
+    for part in row.as_chunks_mut::<8>().0 {
+        *part = f(u64::from_ne_bytes(*part)).to_ne_bytes();
+    }
+}
+
+/// Joins a row to another, as [`each_word`] changes one.
+fn join(to: &mut Row, with: &Row, f: impl Fn(u64, u64) -> u64) {
+    for (part, with) in to.as_chunks_mut::<8>().0.iter_mut().zip(with.as_chunks::<8>().0) {
+        *part = f(u64::from_ne_bytes(*part), u64::from_ne_bytes(*with)).to_ne_bytes();
+    }
+}
+
 /// Leaves of a comparison of words the bits that stand for slots.
 fn tidy(row: &mut Row, test: Test, keep: u8) {
-    let flip = if test.not { keep } else { 0 };
+    // No bit of another byte comes in: none of `keep` is the highest.
+    let (flip, keep) = (if test.not { bytes(keep) } else { 0 }, bytes(keep));
     match test.high {
-        true => row.iter_mut().for_each(|b| *b = (*b >> 1 & keep) ^ flip),
-        false => row.iter_mut().for_each(|b| *b = (*b & keep) ^ flip),
+        true => each_word(row, |w| (w >> 1 & keep) ^ flip),
+        false => each_word(row, |w| (w & keep) ^ flip),
     }
 }
