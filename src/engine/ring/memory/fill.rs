@@ -68,16 +68,23 @@ fn sums(a: u64, b: u64) -> u64 {
     ((a & !HIGH) + (b & !HIGH)) ^ (a ^ b) & HIGH
 }
 
-/// Writes the bytes of a block from its byte `from` on: those of `bytes`, each with one of `key`
-/// added, the eight of which follow each other. Word by word, so that it is fast however it is
-/// compiled.
-fn add(bytes: &[u8; BLOCK], key: [u8; 8], from: usize, out: &mut [u8]) {
+/// Writes a block: the bytes of `bytes`, each with one of `key` added, the eight of which follow
+/// each other. Word by word, so that it is fast however it is compiled.
+fn add(bytes: &[u8; BLOCK], key: [u8; 8], out: &mut [u8; BLOCK]) {
     let key = u64::from_ne_bytes(key);
     let words = bytes.as_chunks::<8>().0;
-    let mut whole = [0; BLOCK];
-    for (o, word) in whole.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+    for (o, word) in out.as_chunks_mut::<8>().0.iter_mut().zip(words) {
         *o = sums(u64::from_ne_bytes(*word), key).to_ne_bytes();
     }
+}
+
+/// Writes what of a block ([`add`]) begins at its byte `from`, as much as there is room for.
+fn add_from(bytes: &[u8; BLOCK], key: [u8; 8], from: usize, out: &mut [u8]) {
+    if let Ok(whole) = <&mut [u8; BLOCK]>::try_from(&mut *out) {
+        return add(bytes, key, whole);
+    }
+    let mut whole = [0; BLOCK];
+    add(bytes, key, &mut whole);
     if let Some(part) = whole.get(from..).and_then(|rest| rest.get(..out.len())) {
         out.copy_from_slice(part);
     }
@@ -86,14 +93,14 @@ fn add(bytes: &[u8; BLOCK], key: [u8; 8], from: usize, out: &mut [u8]) {
 /// Bytes `off ..` of a pattern fill.
 pub(super) fn pattern(seed: u8, off: u64, out: &mut [u8]) {
     blocks(off, out, |at, out| {
-        add(&STEPS, [pattern_byte(seed, at); 8], 0, out);
+        add_from(&STEPS, [pattern_byte(seed, at); 8], 0, out);
     });
 }
 
 /// The bytes that stand for unknown content from an address on.
 pub(super) fn unknown(addr: u64, out: &mut [u8]) {
     blocks(addr, out, |at, out| {
-        add(&UNLIKE, unknown_key(at), (at % BLOCK as u64) as usize, out);
+        add_from(&UNLIKE, unknown_key(at), (at % BLOCK as u64) as usize, out);
     });
 }
 
