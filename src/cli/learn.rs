@@ -15,7 +15,7 @@ use crate::learn::{
     read, solve,
 };
 use crate::limits::MAX_LESSON_BYTES;
-use crate::script::runner::{self, End, Reply, Target};
+use crate::script::runner::{self, Reply, Target};
 use crate::udma::count_of;
 use crate::ui::{self, Opening, Options, ScreenError, Title};
 use serde_json::json;
@@ -254,17 +254,7 @@ fn check(ready: &Ready, answers: &Path, out: &mut Out<'_>) -> Result<Status, Fai
         }
     }
     out.aside(&said)?;
-    match end {
-        End::Done => {}
-        End::Failed(d) => {
-            report.push(*d);
-            status = status.max(Status::Wrong);
-        }
-        End::Wrong(d) => {
-            report.push(*d);
-            status = Status::Unreadable;
-        }
-    }
+    status = status.and_then(end, &mut report);
     out.findings(&report)?;
     if status == Status::Fine && !json {
         out.line(&format!("{}: solved", ready.lesson.title))?;

@@ -3,6 +3,7 @@
 
 use super::args::{Format, OutOpts, When};
 use crate::diag::{Diagnostic, Report, Severity, render};
+use crate::script::runner::End;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -27,6 +28,17 @@ impl Status {
             Status::Wrong => 1,
             Status::Unreadable => 2,
         }
+    }
+
+    /// The status once a script has ended; what stopped it comes to the findings.
+    pub fn and_then(self, end: End, findings: &mut Report) -> Status {
+        let (found, status) = match end {
+            End::Done => return self,
+            End::Failed(d) => (d, Status::Wrong),
+            End::Wrong(d) => (d, Status::Unreadable),
+        };
+        findings.push(*found);
+        self.max(status)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::engine::session::Session;
 use crate::engine::{module_run, validate};
 use crate::limits::{MAX_RUN_EVENTS, MAX_RUN_SAME_CODE};
 use crate::load::module::LoadedModule;
-use crate::script::runner::{self, End, Line, Lines, Reply, Target};
+use crate::script::runner::{self, Line, Lines, Reply, Target};
 use crate::udma::count_of;
 use crate::ui::model::Title;
 use serde_json::json;
@@ -129,17 +129,7 @@ pub fn run_lines(
         let memory = &session.machine().memory;
         write_memory(args, &layout, &|name| module_run::dump(&layout, memory, name), out)?;
     }
-    match end {
-        End::Done => {}
-        End::Failed(d) => {
-            report.push(*d);
-            status = status.max(Status::Wrong);
-        }
-        End::Wrong(d) => {
-            report.push(*d);
-            status = Status::Unreadable;
-        }
-    }
+    status = status.and_then(end, &mut report);
     out.findings(&report)?;
     Ok(status)
 }
