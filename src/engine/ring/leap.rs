@@ -4,6 +4,8 @@
 //! Two kinds of work are regular: an engine queue doing plain pairs, and the host staging the
 //! chunks of a long copy. Whatever is not exactly so is refused, and a plain step is made.
 
+mod strewn;
+
 use super::device::{Action, Packet, Work, next_action, resolve, rx_is_plain, single_work};
 use super::event::{Agent, Event, EventKind, Role};
 use super::host::stage::Ask;
@@ -15,12 +17,16 @@ use super::queue::SwRing;
 use crate::engine::program::{Program, QueueId, Speed};
 use crate::udma::profile::MARKER;
 use crate::udma::{DESC_BYTES, Desc, Dir};
+use strewn::Tries;
 
 /// Events of one plain pair: both fetches, the read, the write, the retirement.
 pub const PAIR_EVENTS: u64 = 5;
 
 /// Raw descriptors that are looked at for a row at most.
 const MOST_LOOKED: u64 = 1 << 13;
+
+/// Strewn pairs that cost as much as a plain step.
+const STREWN_A_STEP: u64 = 2;
 
 /// Bytes of a marker word.
 const WORD: u64 = 4;
@@ -188,8 +194,24 @@ impl Machine {
         let (mut reads, mut writes) = ([(0, 0); 4], [(0, 0); 2]);
         let mut length = None;
         let first = self.batch_at(id, self.queues[i].hw(Dir::Tx).fetched);
+        let mut tries = Tries::new();
         while done < most && self.starts_pair(i) {
-            let Some(pairs) = self.some_pairs(p, i, most - done) else { break };
+            let strewn = tries.due().and_then(|n| {
+                let pairs = self.strewn_pairs(p, i, n.min(most - done));
+                tries.went(pairs.is_some());
+                pairs
+            });
+            let pairs = match strewn {
+                Some(pairs) => {
+                    cost += pairs.count / STREWN_A_STEP;
+                    pairs
+                }
+                None => {
+                    let Some(pairs) = self.some_pairs(p, i, most - done) else { break };
+                    tries.row(pairs.count);
+                    pairs
+                }
+            };
             done += pairs.count;
             cost += 1;
             words |= pairs.len == 4;
@@ -235,39 +257,18 @@ impl Machine {
 
     /// Pairs that lie in a row in both rings and move bytes in a row: memory and counters only.
     fn some_pairs(&mut self, p: &Program, i: usize, most: u64) -> Option<Pairs> {
-        let q = &self.queues[i];
-        let mut count = most;
-        let slots = Dir::BOTH.map(|dir| {
-            let hw = q.hw(dir);
-            let slot = hw.slot(hw.fetched);
-            let to_wrap = hw.ring.size.saturating_sub(slot);
-            // A slot that nobody wrote for its lap is told of.
-            let written = q.sw(dir).staged.saturating_sub(hw.fetched);
-            count = count.min(to_wrap).min(hw.posted - hw.fetched).min(written);
-            (hw.ring.slot_addr(slot), slot)
-        });
-        if count == 0 {
-            return None;
-        }
-        let (rows, count) = self.rows_alike(slots.map(|s| s.0), count);
+        let (slots, count) = self.pairs_ahead(i, most)?;
+        let (rows, count) = self.rows_alike(slots, count);
         let mut count = count;
         let [tx, rx] = &rows;
         let len = tx.first.length();
-        let known_plain = |q: &super::queue::Queue| {
-            let limit = p.profile.enforced_packet_limits(p.arch).0;
-            limit > 0
-                && rx.first.length() == len
-                && tx.first.ring_id() == q.hw(Dir::Tx).ring_id
-                && rx.first.ring_id() == q.hw(Dir::Rx).ring_id
-                && rx_is_plain(&rx.first)
-                && single_work(&tx.first) == Some(Work::Copy)
-        };
-        if !known_plain(q) || !direct(p, &tx.first) || !direct(p, &rx.first) {
+        let first = [tx.first, rx.first];
+        if !self.is_plain_pair(p, i, &first) || !first.iter().all(|d| direct(p, d)) {
             return None;
         }
         let bytes = DESC_BYTES as u64;
         let (src, dst) = (tx.first.ptr, rx.first.ptr);
-        let [tx_at, rx_at] = slots.map(|s| s.0);
+        let [tx_at, rx_at] = slots;
         // Completion pairs, and words of which one may be, are looked at one by one.
         let pairs = tx.first.ptr.checked_add(WORD) == Some(rx.first.ptr);
         if len == WORD && (pairs || tx.step != len) {
@@ -303,6 +304,7 @@ impl Machine {
         }
         let source = if tx.step == 0 { len } else { count * len };
         // Bytes of a single pair that lie in two regions are told of.
+        let q = &self.queues[i];
         let crosses = |dir, addr| lint::crosses(p, q, (dir, 0), addr, len).is_some();
         if count == 1 && (crosses(Dir::Tx, src) || crosses(Dir::Rx, dst)) {
             return None;
@@ -333,6 +335,47 @@ impl Machine {
             let content = self.memory.take(src, len);
             self.memory.put_content(dst, content);
         }
+        self.did_pairs(i, count);
+        let stretch = |at: u64, len| (at, at.saturating_add(len));
+        Some(Pairs {
+            count,
+            len,
+            source: stretch(src, source),
+            rings: [stretch(tx_at, count * bytes), stretch(rx_at, count * bytes)],
+            written: stretch(dst, count * len),
+        })
+    }
+
+    /// Where the next slots of both rings lie, Tx and Rx, and how many pairs there are at most
+    /// before a ring wraps.
+    fn pairs_ahead(&self, i: usize, most: u64) -> Option<([u64; 2], u64)> {
+        let q = &self.queues[i];
+        let mut count = most;
+        let slots = Dir::BOTH.map(|dir| {
+            let hw = q.hw(dir);
+            let slot = hw.slot(hw.fetched);
+            let to_wrap = hw.ring.size.saturating_sub(slot);
+            // A slot that nobody wrote for its lap is told of.
+            let written = q.sw(dir).staged.saturating_sub(hw.fetched);
+            count = count.min(to_wrap).min(hw.posted - hw.fetched).min(written);
+            hw.ring.slot_addr(slot)
+        });
+        (count > 0).then_some((slots, count))
+    }
+
+    /// Whether the next pair of a queue, Tx and Rx, is a packet that copies and nothing else.
+    fn is_plain_pair(&self, p: &Program, i: usize, [tx, rx]: &[Desc; 2]) -> bool {
+        let q = &self.queues[i];
+        p.profile.enforced_packet_limits(p.arch).0 > 0
+            && rx.length() == tx.length()
+            && tx.ring_id() == q.hw(Dir::Tx).ring_id
+            && rx.ring_id() == q.hw(Dir::Rx).ring_id
+            && rx_is_plain(rx)
+            && single_work(tx) == Some(Work::Copy)
+    }
+
+    /// Counts so many pairs of a queue as fetched, executed and retired.
+    fn did_pairs(&mut self, i: usize, count: u64) {
         let q = &mut self.queues[i];
         let retired = q.hw(Dir::Tx).retired;
         let mut tallies = q.tally;
@@ -352,14 +395,6 @@ impl Machine {
         q.tally = tallies;
         q.hw_mut(Dir::Tx).visible = retired + count;
         q.packet = Packet::default();
-        let stretch = |at: u64, len| (at, at.saturating_add(len));
-        Some(Pairs {
-            count,
-            len,
-            source: stretch(src, source),
-            rings: [stretch(tx_at, count * bytes), stretch(rx_at, count * bytes)],
-            written: stretch(dst, count * len),
-        })
     }
 
     /// The rows that begin at two addresses, Tx and Rx, and how many descriptors of both go on

@@ -9,6 +9,7 @@ mod content;
 mod difference;
 mod fill;
 mod flat;
+mod many;
 mod map;
 mod series;
 mod weight;

@@ -211,6 +211,125 @@ proptest! {
     }
 }
 
+/// Pairs of pages that go to places strewn over as many, and what of them is not so.
+#[derive(Debug, Clone)]
+enum Odd {
+    /// A bit of the control word of one, of the Tx ring or the Rx ring.
+    Bit(u64, bool, u32),
+    /// Where one writes.
+    To(u64, u64),
+    /// Where one reads.
+    From(u64, u64),
+}
+
+fn odd(ring: u64) -> impl Strategy<Value = Odd> {
+    let places = prop_oneof![
+        // Among where they write, into each other; among where they read; onto a ring; nowhere
+        // at all; by a variable.
+        4 => (0u64..0x2000).prop_map(|k| AT_HAND + 0x4_0000 + k * 0x20),
+        2 => (0u64..0x2000).prop_map(|k| AT_HAND + k * 0x20),
+        1 => (0u64..400).prop_map(move |k| ring + k * 16),
+        1 => Just(0x7777_0000),
+        1 => Just(crate::udma::template::TEMPLATE_BIT | 3 << 36),
+    ];
+    let places = places.boxed();
+    prop_oneof![
+        (0u64..1500, any::<bool>(), 0u32..32).prop_map(|(k, rx, bit)| Odd::Bit(k, rx, bit)),
+        (0u64..1500, places.clone()).prop_map(|(k, at)| Odd::To(k, at)),
+        (0u64..1500, places).prop_map(|(k, at)| Odd::From(k, at)),
+    ]
+}
+
+/// An image of `n` pairs of 64 bytes whose places are those of `turn`, an odd number.
+fn strewn_image(n: u64, turn: u64, read: bool, odds: &[Odd]) -> Option<Program> {
+    let places = n.next_power_of_two();
+    let (mut all, mut bytes) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for k in 0..n {
+        let page = k.wrapping_mul(turn) % places;
+        let req = crate::udma::PairRequest {
+            src: AT_HAND + if read { page } else { k } * 64,
+            dst: AT_HAND + 0x4_0000 + if read { k } else { page } * 64,
+            size: 64,
+            tx_ring_id: 1,
+            rx_ring_id: 1,
+            barrier_code: 0,
+            set_dst_int: false,
+        };
+        let profile = Profile::default_profile();
+        all.push(crate::udma::build_pair(profile, Generation::V3, &req).ok()?);
+    }
+    for odd in odds {
+        let (Odd::Bit(k, ..) | Odd::To(k, _) | Odd::From(k, _)) = odd;
+        let Some((tx, rx)) = all.get_mut(*k as usize) else { continue };
+        match odd {
+            Odd::Bit(_, false, bit) => tx.len_ctrl ^= 1 << bit,
+            Odd::Bit(_, true, bit) => rx.len_ctrl ^= 1 << bit,
+            Odd::To(_, at) => rx.ptr = *at,
+            Odd::From(_, at) => tx.ptr = *at,
+        }
+    }
+    for (tx, rx) in all {
+        bytes[0].extend(tx.to_bytes());
+        bytes[1].extend(rx.to_bytes());
+    }
+    let [tx, rx] = bytes;
+    let ring = |dir, bytes| Some(RingView::whole(dir, Blob::from_vec(bytes)));
+    let image = RawImage::new("image", "", [ring(Dir::Tx, tx), ring(Dir::Rx, rx)]);
+    to_program(&image, &LoadOptions::default()).0
+}
+
+/// Where the program of a raw image puts its Tx ring.
+fn tx_ring() -> u64 {
+    let p = strewn_image(2, 1, false, &[]).unwrap();
+    p.queues[0].ring(Dir::Tx).unwrap().base
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Pairs that are strewn are moved together, and land where single steps land, whatever one
+    /// of them does to the others and whatever is known of what they read.
+    #[test]
+    fn strewn_raw_images_are_leapt_through_as_by_single_steps(
+        n in prop_oneof![60u64..1500, Just(1024)],
+        turn in prop_oneof![Just(0x9e37_79b9u64), (0u64..400).prop_map(|t| 2 * t + 1)],
+        read in any::<bool>(),
+        odds in prop_oneof![Just(Vec::new()).boxed(), prop::collection::vec(odd(tx_ring()), 1..4).boxed()],
+        known in prop_oneof![
+            Just(Vec::new()).boxed(),
+            Just(vec![(0, 0x2_0000)]).boxed(),
+            prop::collection::vec((0u64..0x6_0000, 1usize..40_000), 1..4).boxed(),
+        ],
+        lengths in prop::collection::vec(prop_oneof![1u64..900, 1u64..9000, Just(1 << 40)], 1..6),
+    ) {
+        if let Some(mut p) = strewn_image(n, turn, read, &odds) {
+            for (at, len) in known {
+                let bytes = (0..len).map(|i| i as u8).collect();
+                p.contents.push(Content { addr: AT_HAND + at, bytes: Blob::from_vec(bytes) });
+            }
+            twins(&p, lengths.into_iter().cycle());
+            twins(&p, std::iter::empty());
+        }
+    }
+}
+
+#[test]
+fn a_strewn_raw_image_is_leapt_over_in_few_pieces() {
+    let p = strewn_image(4096, 0x9e37_79b9, false, &[]).unwrap();
+    assert!(twins(&p, std::iter::empty()) >= 5 * 4095);
+    let mut m = crate::engine::ring::Machine::new(&p);
+    let mut cost = 0;
+    loop {
+        match m.leap(&p, u64::MAX) {
+            Some(leap) => cost += leap.cost,
+            None if m.step(&p).is_some() => cost += 1,
+            None => break,
+        }
+    }
+    // Half a step a pair, and a few pairs by themselves.
+    assert!(cost < 4096 / 2 + 200, "{cost}");
+}
+
 #[test]
 fn a_regular_raw_image_is_leapt_over() {
     let one =

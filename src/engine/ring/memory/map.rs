@@ -16,6 +16,8 @@ const MOST: usize = 32;
 /// A node with fewer becomes one with its neighbour, where both fit; fewer descriptors side by
 /// side are kept as extents.
 const LEAST: usize = 8;
+/// Entries of a node that is put together at once: there is room for more.
+const FULL: usize = 24;
 /// Bytes of a node without its entries, what its allocations cost included.
 pub(super) const NODE_BYTES: u64 = 96;
 /// Bytes of an extent in a node.
@@ -24,7 +26,7 @@ pub(super) const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
 const SLOT: u64 = DESC_BYTES as u64;
 
 type Bytes = [u8; DESC_BYTES];
-type Entry = (u64, Extent);
+pub(super) type Entry = (u64, Extent);
 /// Nodes, each with an address: no extent of it begins before, and all of those before it do.
 type Kids = Vec<(u64, Arc<Node>)>;
 /// An extent and where it begins.
@@ -420,6 +422,46 @@ impl Map {
         }
         self.len += usize::from(old.is_none());
         old
+    }
+
+    /// The map of other extents, which are in order.
+    pub fn put_together(&mut self, all: Vec<Entry>) {
+        self.len = all.len();
+        let mut leaves: Vec<Leaf> = Vec::with_capacity(all.len() / FULL + 1);
+        let mut some: Vec<Entry> = Vec::new();
+        for entry in all {
+            // Descriptors side by side have leaves of their own.
+            let other =
+                some.last().is_some_and(|e| slot(&e.1).is_some() != slot(&entry.1).is_some());
+            if some.len() >= FULL || other && some.len() >= LEAST {
+                leaves.push(Leaf::of(take(&mut some)));
+            }
+            some.push(entry);
+        }
+        if !some.is_empty() || leaves.is_empty() {
+            leaves.push(Leaf::of(some));
+        }
+        let mut nodes: Kids = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
+            let (first, node) = (leaf.first(), Node::Leaf(leaf));
+            self.made += node.bytes();
+            nodes.push((first, Arc::new(node)));
+        }
+        while nodes.len() > 1 {
+            let mut above = Vec::with_capacity(nodes.len() / FULL + 1);
+            let mut rest = nodes.into_iter();
+            loop {
+                let kids: Kids = rest.by_ref().take(FULL).collect();
+                let Some(first) = kids.first().map(|k| k.0) else { break };
+                let node = Node::Inner(kids);
+                self.made += node.bytes();
+                above.push((first, Arc::new(node)));
+            }
+            nodes = above;
+        }
+        if let Some((_, root)) = nodes.pop() {
+            self.root = root;
+        }
     }
 
     /// Takes out the extent that begins at `key`.
