@@ -115,14 +115,21 @@ fn a_loop_of_2_to_the_40_iterations_does_not_become_as_many_blocks() {
 }
 
 #[test]
-fn loops_just_above_the_limit_are_refused_and_just_below_are_lowered() {
-    for (trips, refused) in [(1000, false), (MAX_LOWERED_INSTS + 1, true)] {
+fn loops_above_the_limit_are_refused_before_they_are_begun_and_those_below_are_lowered() {
+    // A descriptor, its block and, counted each time, the trigger. That exactly so many are
+    // allowed, `lower::context` tests without making them.
+    let most = MAX_LOWERED_INSTS / 3;
+    for (trips, refused) in [(1 << 16, false), (most + 1, true), (MAX_LOWERED_INSTS + 1, true)] {
         let body = format!(
             "    %l = Loop for j in 0..{trips} step 1 {{\n      block b:\n        {COPY}\n    }}"
         );
         let m = read_text("m", &text(&body, "[64]")).unwrap().module;
         let lowered = lower::lower(&m, &lower::Options::default(), Stage::LowerDma);
         assert_eq!(lowered.has_errors(), refused, "{trips}");
+        assert_eq!(
+            lowered.stage(Stage::LowerDma).unwrap().stats.blocks,
+            if refused { 0 } else { trips }
+        );
     }
 }
 

@@ -120,22 +120,26 @@ impl Context<'_> {
         left > 0
     }
 
+    /// Whether so many new instructions may be made.
+    ///
+    /// # Errors
+    /// There would be more than are allowed.
+    pub(super) fn fits(&self, n: u64) -> Result<(), Refusal> {
+        if n <= self.room() {
+            return Ok(());
+        }
+        let text = format!("lowering it would make more than {MAX_LOWERED_INSTS} instructions");
+        Err(("L024", Part::Whole, text))
+    }
+
     /// Accounts for new instructions.
     ///
     /// # Errors
     /// There would be more than are allowed.
     pub(super) fn make(&mut self, n: u64) -> Result<(), Refusal> {
-        match self.made.checked_add(n).filter(|m| *m <= MAX_LOWERED_INSTS) {
-            Some(made) => {
-                self.made = made;
-                Ok(())
-            }
-            None => {
-                let text =
-                    format!("lowering it would make more than {MAX_LOWERED_INSTS} instructions");
-                Err(("L024", Part::Whole, text))
-            }
-        }
+        self.fits(n)?;
+        self.made += n;
+        Ok(())
     }
 
     /// A scratch location of `bytes` in internal DRAM, behind everything that is there.
@@ -257,4 +261,21 @@ fn arena_end(module: &Module) -> u64 {
 pub(super) fn on_chip(layout: &Layout, operand: &Operand) -> bool {
     let placed = operand.as_pattern().and_then(|p| layout.of(p).ok());
     placed.is_some_and(|p| p.space.has_partitions())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_instructions_as_are_allowed_may_be_made_and_no_more() {
+        let opts = Options::default();
+        let mut cx = Context::new(&opts, None);
+        assert!(cx.make(MAX_LOWERED_INSTS - 1).is_ok());
+        assert!(cx.fits(2).is_err() && cx.make(2).is_err() && cx.make(u64::MAX).is_err());
+        // What was refused is not counted.
+        assert_eq!(cx.room(), 1);
+        assert!(cx.fits(1).is_ok() && cx.make(1).is_ok());
+        assert!(cx.make(0).is_ok() && cx.make(1).is_err());
+    }
 }

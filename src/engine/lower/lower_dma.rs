@@ -176,7 +176,12 @@ impl Lower<'_> {
         for iteration in 0..nest.iterations {
             let now = self.resolved(inst, family, &nest.env(iteration), &nest.left)?;
             let (pieces, order) = self.cut(cx, &now, family)?;
-            cx.make(pieces.len() as u64 + 2)?;
+            let made = pieces.len() as u64 + 2;
+            if iteration == 0 {
+                // Every iteration is cut alike: what is hopeless is not begun.
+                cx.fits(made.saturating_mul(nest.iterations))?;
+            }
+            cx.make(made)?;
             impossible |= order == Order::Impossible;
             let to = now.outs.first();
             for (k, o) in now.ins.iter().enumerate() {
