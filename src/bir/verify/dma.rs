@@ -2,8 +2,8 @@
 
 use super::{Cx, dynamic, shape_text};
 use crate::bir::{
-    AluOp, Arch, At, Body, DgeType, Finding, Inst, Mode, Opcode, Operand, OperandKind, Part,
-    Pattern, Space, TransposeOp,
+    AluOp, Arch, At, Body, Finding, Inst, Mode, Opcode, Operand, OperandKind, Part, Pattern, Space,
+    TransposeOp,
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_CCE_SOURCES, MAX_DESCRIPTOR_PAIRS};
@@ -208,9 +208,11 @@ fn transpose(cx: &mut Cx<'_>, inst: &Inst, op: TransposeOp, source: &Operand, de
 fn lowerable(cx: &mut Cx<'_>, inst: &Inst, op: TransposeOp, s: &Pattern, d: &Pattern) {
     let space = |p: &Pattern| cx.layout.of(p).ok().map(|l| l.space);
     let (from, to) = (space(s), space(d));
-    let mut reasons = Vec::new();
     if !matches!(op, TransposeOp::Xzyw | TransposeOp::Xyzw) {
-        reasons.push(format!("the permutation is {op}, neither XZYW nor XYZW"));
+        let text = format!(
+            "a transpose that cannot be lowered: the permutation is {op}, neither XZYW nor XYZW"
+        );
+        cx.push(Finding::new("L052", At::Inst(inst.pos, Part::Whole), text));
     }
     if let (Some(from), Some(to)) = (from, to)
         && !(from.is_dram() && to == Space::Sb)
@@ -221,13 +223,7 @@ fn lowerable(cx: &mut Cx<'_>, inst: &Inst, op: TransposeOp, s: &Pattern, d: &Pat
         let finding = Finding::new("L052", At::Inst(inst.pos, Part::Whole), text);
         cx.push(Finding { diag: finding.diag.severity(Severity::Error), ..finding });
     }
-    if inst.dma().is_some_and(|d| d.dge == DgeType::Hwdge) {
-        reasons.push("its dge_type is HWDGE".to_owned());
-    }
-    for reason in reasons {
-        let text = format!("a transpose that cannot be lowered: {reason}");
-        cx.push(Finding::new("L052", At::Inst(inst.pos, Part::Whole), text));
-    }
+    // One that is HWDGE is lowered as SWDGE, with a warning of the pass (L002).
 }
 
 fn replicate(cx: &mut Cx<'_>, inst: &Inst, source: &Operand, dest: &Operand) {

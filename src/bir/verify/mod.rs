@@ -40,7 +40,7 @@
 //! | B069 | a semaphore that is waited for can reach the value | `order.rs` |
 //! | L050 | a DMA and a trigger have an engine and a queue | `queue.rs` |
 //! | L051 | HWDGE needs gen3 and the engine SP or Activation | `queue.rs` |
-//! | L052 | a transpose can be lowered: DRAM to SB (error), permutation 11 or 12, not HWDGE (warnings) | `dma.rs` |
+//! | L052 | a transpose can be lowered: DRAM to SB (error), permutation 11 or 12 (warning) | `dma.rs` |
 //! | L053 | a descriptor has no dynamic access pattern; what is left is a reference | `dynamic.rs` |
 //! | L054 | an index list has at most 4096 entries | `dynamic.rs` |
 //! | L055 | a descriptor has at most 4 pairs | `dma.rs` |

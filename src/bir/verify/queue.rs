@@ -4,7 +4,7 @@ use super::flow::Scope;
 use super::{Cx, Home};
 use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{
-    Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Part,
+    Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Operand, Part,
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
@@ -102,9 +102,9 @@ pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
         Body::Trigger(t) => (&t.queue, t.dge),
         _ => return,
     };
-    let transpose = inst.dma().is_some_and(|d| d.mode == Mode::Transpose);
-    if dge == DgeType::Hwdge {
-        hwdge(cx, inst, transpose);
+    // What leaves HWDGE anyway, with a warning of the pass (L002), is not judged by it.
+    if dge == DgeType::Hwdge && !is_rerouted(inst) {
+        hwdge(cx, inst);
     }
     if !Engine::STREAMS.contains(&inst.engine) {
         let has = if inst.engine == Engine::Unassigned {
@@ -136,17 +136,22 @@ fn missing(cx: &mut Cx<'_>, inst: &Inst, key: &'static str, text: String) {
     cx.push(f);
 }
 
-fn hwdge(cx: &mut Cx<'_>, inst: &Inst, transpose: bool) {
+/// Whether lowering makes a transfer SWDGE whatever it says: a transpose, or an address with a
+/// register in it.
+fn is_rerouted(inst: &Inst) -> bool {
+    let Some(dma) = inst.dma() else { return false };
+    let patterns = || inst.ins.iter().chain(&inst.outs).filter_map(Operand::as_pattern);
+    dma.mode == Mode::Transpose || patterns().any(|p| !p.registers().is_empty())
+}
+
+fn hwdge(cx: &mut Cx<'_>, inst: &Inst) {
     let at = At::Inst(inst.pos, Part::Key("dge_type"));
     if cx.arch.number() < Arch::Gen3.number() {
         let text = format!("HWDGE on {}; it needs {} or later", cx.arch, Arch::Gen3);
         cx.push(Finding::new("L051", at, text));
     } else if !matches!(inst.engine, Engine::Sp | Engine::Activation | Engine::Unassigned) {
-        // A transpose leaves HWDGE anyway, with a warning of the pass.
-        if !transpose {
-            let text = format!("HWDGE on engine {}; it needs SP or Activation", inst.engine);
-            cx.push(Finding::new("L051", at, text));
-        }
+        let text = format!("HWDGE on engine {}; it needs SP or Activation", inst.engine);
+        cx.push(Finding::new("L051", at, text));
     }
 }
 

@@ -288,6 +288,13 @@ fn operands_and_shapes() {
     one_inst("B050", transpose(TransposeOp::Xyzw, &from, &to));
     let other = transpose(TransposeOp::Wzxy, &from, &[(32, 2), (4, 3), (1, 4), (1, 1)]);
     assert_eq!(one_inst("L052", other).severity, Severity::Warning);
+    // A pass makes it SWDGE, whatever engine and generation feed HWDGE, and says so.
+    let mut routed = transpose(TransposeOp::Xzyw, &from, &to);
+    (keys(&mut routed).dge, routed.engine) = (DgeType::Hwdge, Engine::Pe);
+    let mut m = with(vec![routed]);
+    assert_eq!(run(&m), []);
+    m.arch = Some(Arch::Sunda);
+    assert_eq!(run(&m), []);
 
     let replicate = |from: &[(i64, u64)], to: &[(i64, u64)]| {
         let mut i = dma(vec![u8s("x", 0, from)], u8s("t", 0, to));
