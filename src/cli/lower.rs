@@ -31,7 +31,10 @@ impl ModuleOpts {
         if let Some(path) = &self.memory_in {
             let file = source::open(path)?;
             let memory = read_memory(file.blob.bytes());
-            let mut memory = memory.map_err(|d| d.in_file(&file.name))?;
+            let in_file = |all: Vec<Diagnostic>| -> Vec<_> {
+                all.into_iter().map(|d| d.in_file(&file.name)).collect()
+            };
+            let mut memory = memory.map_err(in_file)?;
             memory.file = Some(file.name.as_str().into());
             out.memory = Some(memory);
         }

@@ -1639,7 +1639,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("S012", Error),
         "memory file does not fit the module",
-        "A file of initial memory names a location that the module does not have, or holds another number of bytes than it.",
+        "A file of initial memory is no object of location names and hex, names a location that the module does not have or one twice, or holds another number of bytes than it.",
         "A file that belongs to another module, or to an older version of it.",
         "Write the file again from the module's own locations.",
     ),

@@ -1,21 +1,20 @@
 //! A module as an input: read, verified, lowered, put on rings (`docs/bir.md`,
 //! `docs/lowering.md`).
 
+mod memory;
+
+pub use memory::{default_memory, read_memory};
+
 use super::bir::{Spans, read_json, read_text};
 use crate::bir::exec;
-use crate::bir::memory::from_hex;
-use crate::bir::{
-    Arch, At, Expr, Finding, Layout, Module, OperandKind, Part, Placed, Pos, TensorKind, verify,
-};
+use crate::bir::{Arch, At, Finding, Layout, Module, Part, Pos, verify};
 use crate::diag::{Diagnostic, Report, Severity};
 use crate::engine::lower::{self, Lowered, Stage};
 use crate::engine::module_run::{self, Initial};
 use crate::engine::program::Program;
-use crate::engine::ring::memory::pattern_byte;
 use crate::engine::validate::{How, Task, Validation, validate_so};
-use crate::limits::MAX_DEFAULT_MEMORY_BYTES;
 use crate::udma::{Generation, Profile};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 
@@ -179,73 +178,4 @@ fn beside(one: Task<'_>, other: Task<'_>) {
         s.spawn(one);
         other();
     });
-}
-
-/// Reads a file of memory: one object, location name to hex of its bytes, row-major.
-///
-/// # Errors
-/// S012 where it is not that.
-pub fn read_memory(bytes: &[u8]) -> Result<Initial, Diagnostic> {
-    let wrong = |text: String| Diagnostic::new("S012", text);
-    let file: BTreeMap<String, String> = serde_json::from_slice(bytes)
-        .map_err(|e| wrong(format!("no object of location names and hex: {e}")))?;
-    let mut given = BTreeMap::new();
-    for (name, hex) in file {
-        let bytes = from_hex(&hex)
-            .ok_or_else(|| wrong(format!("what stands for `{name}` is no row of hex bytes")))?;
-        given.insert(name, bytes);
-    }
-    Ok(Initial { given, file: None })
-}
-
-/// What memory holds where nothing is given (MODEL): inputs and constants a pattern that differs
-/// from one to the next; lists of indices numbers that are in range.
-pub fn default_memory(module: &Module, layout: &Layout) -> Initial {
-    let mut given = BTreeMap::new();
-    let mut room = MAX_DEFAULT_MEMORY_BYTES;
-    for (seed, (set, loc)) in module.locations().enumerate() {
-        let input = matches!(
-            set.kind,
-            Some(
-                TensorKind::ExternalInput
-                    | TensorKind::ExternalInputParameter
-                    | TensorKind::Input
-                    | TensorKind::Const
-            )
-        );
-        let Some(placed) = layout.location(&loc.name).filter(|p| input && p.bytes() <= room) else {
-            continue;
-        };
-        room -= placed.bytes();
-        let bytes: Vec<u8> = (0..placed.bytes()).map(|i| pattern_byte(seed as u8, i)).collect();
-        given.insert(loc.name.to_string(), bytes);
-    }
-    module.visit(&mut |inst| {
-        for op in inst.ins.iter().chain(&inst.outs) {
-            let Some((pattern, dtype)) = op.as_pattern().zip(op.dtype) else { continue };
-            let Some(Expr::Index(arg)) = &pattern.start else { continue };
-            let list = inst.ins.get(*arg as usize);
-            let Some((OperandKind::Pattern(list), size)) =
-                list.map(|l| &l.kind).zip(list.and_then(|l| l.dtype))
-            else {
-                continue;
-            };
-            let Ok(place) = layout.of(list) else { continue };
-            let rows = rows(pattern, dtype.bytes(), layout.of(pattern).ok());
-            let rows = pattern.max_index.map_or(rows, |m| m.min(rows)).max(1);
-            if let Some(bytes) = given.get_mut(&*place.name) {
-                for (k, chunk) in bytes.chunks_exact_mut(size.bytes() as usize).enumerate() {
-                    let value = (k as u64 * 7 + 3) % rows;
-                    chunk.copy_from_slice(&value.to_le_bytes()[..chunk.len()]);
-                }
-            }
-        }
-    });
-    Initial { given, file: None }
-}
-
-/// How many rows the outermost step of a pattern finds in its location.
-fn rows(pattern: &crate::bir::Pattern, size: u64, at: Option<&Placed>) -> u64 {
-    let step = pattern.pairs.first().map_or(1, |p| p.step.unsigned_abs()).max(1);
-    at.map_or(1, |p| p.bytes() / step.saturating_mul(size).max(1))
 }
