@@ -198,6 +198,15 @@ fn unknown_text(text: &str) -> Diagnostic {
         return Diagnostic::new("D003", text).at(Place::text(1, 1, 1)).help(known);
     };
     let content = text.lines().nth(line).unwrap_or_default();
+    if content.trim_start().starts_with('{') {
+        let first = text.lines().position(|l| !l.trim().is_empty()).unwrap_or_default();
+        let comment = text.lines().nth(first).unwrap_or_default();
+        let lead = comment.chars().take_while(|c| c.is_whitespace()).count();
+        let width = comment.trim().chars().count();
+        return Diagnostic::new("D003", "a comment before JSON, which has no comments")
+            .at(Place::text(first as u64 + 1, lead as u64 + 1, width as u64))
+            .help("leave it out, or write the module as `.bir` text, where `;` begins a comment");
+    }
     let word: String =
         content.split_whitespace().next().unwrap_or_default().chars().take(SHOWN).collect();
     let lead = content.chars().take_while(|c| c.is_whitespace()).count();
@@ -241,6 +250,14 @@ mod tests {
         assert_eq!(kind("a.cbor", &[0xa1; 16]), Err("D005"));
         assert_eq!(kind("a.txt", b"hello world, this is text"), Err("D003"));
         assert_eq!(kind("a", b"{\0.............."), Ok(Kind::Raw));
+    }
+
+    #[test]
+    fn load_detection_tells_a_comment_before_json() {
+        let d = detect("m.json", b"\n  // by hand\n{\"functions\": []}\n").unwrap_err();
+        assert_eq!((d.code, d.place.line, d.place.column), ("D003", Some(2), Some(3)));
+        assert!(d.message.contains("comment"), "{}", d.message);
+        assert_eq!(kind("m", b"// by hand\nbir 2\n"), Ok(Kind::BirText));
     }
 
     #[test]

@@ -257,7 +257,8 @@ impl Decoder {
             Some((_, "1")) => m.version = 1,
             Some((_, "2")) => {}
             Some((v, text)) => {
-                self.fault("B007", v.span(), format!("version {text}; 1 and 2 are known"));
+                let what = if v.as_num().is_some() { "known" } else { "known, as numbers" };
+                self.fault("B007", v.span(), format!("version {text}; 1 and 2 are {what}"));
             }
             None => {
                 let at = Span { start: root.span().start, end: root.span().start + 1 };

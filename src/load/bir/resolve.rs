@@ -250,6 +250,10 @@ impl<'m> Checker<'m> {
                 self.say("B020", i, part, format!("no memory location `{l}`"));
             }
             (None, Some(s)) => match self.names.sets.get(&**s) {
+                // Some files name only the location of a set, by its set's usual name.
+                None if s
+                    .strip_suffix("_set")
+                    .is_some_and(|l| self.names.locations.contains(l)) => {}
                 None => self.say("B021", i, part, format!("no set `{s}`")),
                 Some(0) if !i.is_opaque() => {
                     self.say("B021", i, part, format!("the set `{s}` has no location"));

@@ -175,6 +175,25 @@ fn load_bir_a_file_cut_anywhere_is_refused_with_its_place() {
     }
 }
 
+/// The usual name of a set stands for its location where the set has another.
+#[test]
+fn load_bir_a_set_that_is_not_there_names_its_location() {
+    let json = with("\"memref\": \"x\"", "\"memsetref\": \"x_set\"");
+    for name in ["x_set", "another"] {
+        let set = json.replacen("\"name\": \"x_set\"", &format!("\"name\": \"{name}\""), 1);
+        let m = read_json("m", set.as_bytes()).unwrap_or_else(|d| panic!("{d:#?}\n{set}")).module;
+        let layout = crate::bir::Layout::new(&m);
+        let mut seen = 0;
+        m.visit(&mut |i| {
+            for p in i.ins.iter().filter_map(|o| o.as_pattern()) {
+                assert_eq!(&*layout.of(p).unwrap().name, "x");
+                seen += 1;
+            }
+        });
+        assert!(seen > 0);
+    }
+}
+
 #[test]
 fn load_bir_each_fault_has_its_code_and_place() {
     let cases = [
