@@ -155,9 +155,61 @@ fn one_large(n: u64) {
     }
 }
 
+/// JSON of `DMADBG_BENCH_JSON_MB` megabytes (what a module may have is near 536): indexed, and
+/// loaded with all its names looked up. Each in a process of its own, which holds the text once
+/// and what is made of it once, so that the memory said is that of the row.
+fn large_json(mb: u64) {
+    for what in ["index", "load"] {
+        let me = std::env::current_exe().unwrap();
+        let job = format!("{what} {mb}");
+        let one = std::process::Command::new(me).env(ONE_JSON, job).status().unwrap();
+        assert!(one.success());
+    }
+}
+
+/// Names the variable that asks for one row of [`large_json`], and for nothing else.
+const ONE_JSON: &str = "DMADBG_BENCH_ONE_JSON";
+
+fn one_json(job: &str) {
+    let (what, mb) = job.split_once(' ').unwrap();
+    let bytes = mb.parse::<u64>().unwrap() * 1_000_000;
+    // As many copies as come near to it; numbers of more digits make the later ones longer.
+    let sample = json(100_000).len() as u64;
+    let json = json(bytes * 100_000 / (sample + sample / 200));
+    let size = json.len() as f64 / 1e6;
+    let text = peak();
+    let (cpu, begin) = (on_cpu(), Instant::now());
+    let took = match what {
+        "index" => {
+            let tape = Tape::read(json.as_bytes()).unwrap();
+            let took = begin.elapsed().as_secs_f64();
+            assert!(tape.root().get("functions").is_some());
+            took
+        }
+        _ => {
+            let loaded = read_json("m", json.as_bytes()).unwrap();
+            let took = begin.elapsed().as_secs_f64();
+            assert_eq!(loaded.module.queues.len(), 4);
+            took
+        }
+    };
+    println!(
+        "JSON {what} of {size:.0} MB: {took:.3} s, {:.0} MB/s ({:.2} s of processors); {text} with the text, {} with all",
+        size / took,
+        cpu_since(cpu),
+        peak(),
+    );
+}
+
 fn main() {
+    if let Ok(job) = std::env::var(ONE_JSON) {
+        return one_json(&job);
+    }
     if let Some(n) = std::env::var(ONE).ok().and_then(|t| t.parse().ok()) {
         return one_large(n);
+    }
+    if let Some(mb) = std::env::var("DMADBG_BENCH_JSON_MB").ok().and_then(|t| t.parse().ok()) {
+        return large_json(mb);
     }
     large();
     if std::env::var_os("DMADBG_BENCH_NO_ROWS").is_some() {
