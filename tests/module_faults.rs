@@ -313,3 +313,21 @@ fn a_queue_serves_one_engine_at_a_time() {
     };
     assert!(stand("SP") && stand("Activation"), "{all:#?}");
 }
+
+/// A module that lists no queue at all, as those of the front end, with one that names a queue
+/// nevertheless: whatever tells of it says which, and nobody that none was named.
+#[test]
+fn a_queue_that_is_named_and_nowhere_is_told_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = module(&ROWS[..1]);
+    let without = whole.split("queue qA blocks").next().unwrap();
+    let path = file(&dir, "q.bir", without);
+    for command in ["check", "run"] {
+        let all = findings(&[command, text(&path)]);
+        assert!(!all.is_empty(), "{command}");
+        for f in all.iter().filter(|f| f["severity"] == "error") {
+            let message = f["message"].as_str().unwrap();
+            assert!(message.contains("`qA`"), "{command}: {f}");
+        }
+    }
+}

@@ -101,6 +101,8 @@ pub enum PlaceError {
     NoDtype,
     /// The location is not in memory that can be addressed.
     NotMemory(Name, Space),
+    /// The location is in DRAM and says no dims, so that nobody knows how large it is.
+    NoSize(Name),
     /// The location itself does not fit its space.
     Misplaced(Name, String),
     /// The partition step is no multiple of the pitch.
@@ -155,6 +157,9 @@ impl fmt::Display for PlaceError {
             ),
             PlaceError::NoDtype => f.write_str("the element type is not known"),
             PlaceError::NotMemory(n, s) => write!(f, "`{n}` is {s}, not addressable memory"),
+            PlaceError::NoSize(n) => {
+                write!(f, "`{n}` has no `dims`: how many bytes it has is not known")
+            }
             PlaceError::Misplaced(n, why) => write!(f, "`{n}` {why}"),
             PlaceError::Step { step, pitch } => write!(
                 f,
@@ -360,6 +365,9 @@ fn place(
     }
     if !loc.space.is_dram() {
         return Err(PlaceError::NotMemory(name.clone(), loc.space));
+    }
+    if loc.dims.is_empty() {
+        return Err(PlaceError::NoSize(name.clone()));
     }
     let bytes = loc.dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
     let room = if external.is_some() { EXTERNAL_BYTES } else { DRAM_BYTES };
@@ -570,6 +578,7 @@ mod tests {
         ("d", Space::Dram, TensorKind::Internal, 0x1000, &[64], 0),
         ("s", Space::Sb, TensorKind::Internal, 256, &[4, 32], 96),
         ("x", Space::Dram, TensorKind::ExternalInput, 0x1000, &[2, 8], 0),
+        ("n", Space::Dram, TensorKind::Internal, 0x2000, &[], 0),
     ];
 
     fn walk(
@@ -619,6 +628,7 @@ mod tests {
         assert_eq!((none.count(), none.dims.len()), (0, 3));
         assert_eq!(err("s", Dtype::U8, 0, &[(0, 1 << 40), (0, 1 << 40)]), Overflow);
         assert_eq!(err("nothing", Dtype::U8, 0, &[]), Unknown("nothing".into()));
+        assert_eq!(err("n", Dtype::U8, 0, &[]), NoSize("n".into()));
     }
 
     proptest! {

@@ -267,7 +267,7 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("B043", Error),
         "no such memory",
-        "An operand names no memory location, one that does not exist, one that cannot be addressed, or a set of several.",
+        "An operand names no memory location, one that does not exist, one that cannot be addressed or has no dims, or a set of several.",
         "A typing error, or a tensor that was never allocated.",
         "Name one location of DRAM, SB or PSUM.",
     ),

@@ -395,7 +395,13 @@ impl ModuleRun {
         }
         let Some(at) = named.and_then(|n| self.queue(n)) else {
             let name = inst.map_or("", |i| &*i.name);
-            return Err(Diagnostic::new("R025", format!("`{name}` names no queue to go through")));
+            let text = match named {
+                Some(queue) => format!(
+                    "`{name}` goes through the queue `{queue}`, which the module does not list"
+                ),
+                None => format!("`{name}` names no queue to go through"),
+            };
+            return Err(Diagnostic::new("R025", text));
         };
         let authored =
             author::author_block(&moved, &self.target_of(at.id)).map_err(|e| e.diagnostic())?;

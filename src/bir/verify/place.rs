@@ -1,7 +1,7 @@
 //! Rules about the module as such and about its memory locations.
 
 use super::Cx;
-use crate::bir::{At, Finding, StorageKind};
+use crate::bir::{At, Finding, PlaceError, StorageKind};
 use crate::diag::Severity;
 use std::collections::HashSet;
 
@@ -17,8 +17,9 @@ pub(super) fn check(cx: &mut Cx<'_>) {
     }
     let layout = cx.layout;
     for (name, error) in layout.errors() {
-        // Only memory that is addressed has to be placed: registers and the like are not.
-        if !matches!(error, crate::bir::PlaceError::NotMemory(..)) {
+        // Only memory that is addressed has to be placed: registers and the like are not. What
+        // has no size can stay without one until somebody uses it.
+        if !matches!(error, PlaceError::NotMemory(..) | PlaceError::NoSize(_)) {
             cx.push(Finding::new("B041", At::Storage(name.clone()), error.to_string()));
         }
     }

@@ -235,6 +235,13 @@ fn names_types_and_kinds() {
     let mut m = with(vec![dma(vec![u8s("x", 0, &[(1, 8)])], u8s("r", 0, &[(1, 8)]))]);
     m.functions[0].allocations.push(location("r", Space::Reg, 0, &[8]));
     one("B043", &m);
+    // Without dims nobody knows what lies in it; that matters where it is used.
+    let mut m = with(vec![copy()]);
+    m.functions[0].allocations.push(location("r", Space::Dram, 1 << 20, &[]));
+    assert_eq!(run(&m), []);
+    m.functions[0].blocks[0].insts =
+        vec![dma(vec![u8s("x", 0, &[(1, 1)])], u8s("r", 0, &[(1, 1)])).into()];
+    assert!(one("B043", &m).message.contains("no `dims`"));
     let mut i = copy();
     let p = i.ins[0].as_pattern_mut().unwrap();
     (p.location, p.set) = (None, Some("pair".into()));

@@ -435,7 +435,11 @@ impl Decoder {
             "IntRuntimeValueKind" => self.text_of(v, "regref").map(Expr::Register),
             "IndirectArgId" => {
                 let n = v.get("arg_id").filter(|n| n.as_num().is_some());
-                n.and_then(|n| self.int(n, "`arg_id`")).map(Expr::Index)
+                // One that is out of range was said to be that.
+                n.map(|n| match self.int(n, "`arg_id`") {
+                    Some(n) => Expr::Index(n),
+                    None => Expr::Unknown(self.intern(&kind)),
+                })
             }
             "SumKind" => v
                 .get("terms")

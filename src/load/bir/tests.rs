@@ -265,6 +265,10 @@ fn load_bir_each_fault_has_its_code_and_place() {
     let all = refused(&SMALL.replace("\"memref\": \"x\"", "\"memref\": \"y\""));
     assert_eq!(all.len(), 2, "all that is wrong is said at once: {all:?}");
     assert_eq!(refused(&with("\"queue\": \"q\"", "\"queue\": \"r\""))[0], ("B022", 5, 13));
+    // A number out of its range is one fault, not also an expression that is not understood.
+    let far = "\"addrs\": [{\"kind\": \"IndirectArgId\", \"arg_id\": -1}]";
+    let all = refused(&with("\"offset\": 3", far));
+    assert_eq!(all.iter().map(|f| f.0).collect::<Vec<_>>(), ["B005"]);
 }
 
 #[test]
