@@ -164,14 +164,15 @@ fn lower_chooses_queue_and_engine_and_says_so() {
     assert!(run(&["lower", text(&path)]).err.contains("error[L050]"));
 }
 
-/// Its lists of indices are in memory that is not given; some bytes are read unwritten first.
+/// Its list of indices is in memory that is not given, since it writes there itself; some bytes
+/// are read unwritten first.
 #[test]
 fn a_module_that_does_not_run_as_loaded_is_told_by_its_error_and_can_be_shrunk() {
     let dir = tempfile::tempdir().unwrap();
     let lines = [
         "%w = DMACopy SP queue=qA dge_type=None ins(t[[1, 4]] : uint8) outs(y[[1, 4]] : uint8)",
         ROWS[0],
-        "%g = DMACopy SP queue=qA dge_type=SWDGE ins(x_set[[16, 4], [1, 16]] at(arg(1)) : uint8, t[[1, 4]] +2048 : uint32) outs(y[[16, 4], [1, 16]] : uint8)",
+        "%g = DMACopy SP queue=qA dge_type=SWDGE ins(x_set[[16, 4], [1, 16]] at(arg(1)) : uint8, t[[1, 4]] +2048 : uint32) outs(t[[16, 4], [1, 16]] +1024 : uint8)",
     ];
     let content = module(&lines).replace("location t DRAM [4096]", "location t DRAM [65536]");
     let path = file(&dir, "g.bir", &content);
