@@ -180,8 +180,8 @@ fn clean_scenarios_are_clean_and_the_others_are_not() {
 /// (`sample-programs/errors`, `tests/lowering.rs`), and a bound of the order check.
 const ELSEWHERE: &[&str] = &[
     "D001", "D002", "D003", "D004", "D005", "D006", "D007", "D008", "D009", "D011", "D025", "D029",
-    "D030", "D031", "D032", "D033", "D034", "D035", "D040", "D041", "D042", "D060", "D061", "D062",
-    "D063", "D064", "D065", "D066", "D067", "D068", "R024", "R025", "R036",
+    "D030", "D031", "D032", "D033", "D034", "D035", "D036", "D040", "D041", "D042", "D060", "D061",
+    "D062", "D063", "D064", "D065", "D066", "D067", "D068", "R024", "R025", "R036",
     // An edit, and an order: `tests/whatif.rs`, `tests/cli_order.rs`.
     "R040", "R045",
 ];

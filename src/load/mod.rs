@@ -263,7 +263,8 @@ impl Loaded {
         // What makes all that follows doubtful is said first.
         for image in &images {
             let said = opts.tx.is_some() || opts.rx.is_some();
-            for d in raw::doubts(image, said) {
+            let sized = !matches!(self.kind, Kind::Hex(_));
+            for d in raw::doubts(image, sized, said) {
                 self.report.push(d.in_file(&image.name));
             }
         }

@@ -1,13 +1,14 @@
 //! Images that are most likely not what they are read as (`docs/formats.md`, "Raw images"): the
-//! wrong direction, or bytes in the wrong order within their words.
+//! wrong direction, bytes in the wrong order within their words, or less than the whole ring.
 //!
-//! MODEL: both are guesses from what lies in the slots, and only said, never acted upon.
+//! MODEL: all are guesses from what lies in the slots, and only said, never acted upon.
 
+use super::program::legal_size;
 use super::{RawImage, RingView};
-use crate::diag::{Diagnostic, Severity};
+use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::limits::SAMPLE_EDGE_SLOTS;
 use crate::udma::describe::named;
-use crate::udma::{Desc, Dir, Field, View, class};
+use crate::udma::{Desc, Dir, Field, View, class, count_of};
 
 const RESERVED: &Field = named(View::Tx, "reserved_22_16");
 
@@ -55,8 +56,41 @@ fn are_turned(rings: &[&RingView]) -> bool {
     every && odd * 2 > all
 }
 
-/// What is doubtful about an image. `said` means that the user has said which ring is which.
-pub fn doubts(image: &RawImage, said: bool) -> Vec<Diagnostic> {
+/// Where an image looks as if it ended before its ring does, and why. A cut at a whole slot
+/// leaves no half descriptor behind; what it leaves is a ring that is used up to its last slot
+/// and has a size that no queue's ring has, ends inside a packet that its first slot does not
+/// go on with, or is shorter than the ring beside it. `sized`: whether the size says anything.
+fn cut_short(image: &RawImage, sized: bool) -> Option<(Dir, u64, String)> {
+    let other = |dir: Dir| image.ring(if dir == Dir::Tx { Dir::Rx } else { Dir::Tx });
+    image.dirs().find_map(|dir| {
+        let ring = image.ring(dir)?;
+        let slots = ring.slots();
+        let (first, last) = (ring.get(0)?, ring.get(slots.checked_sub(1)?)?);
+        if last.is_zero() {
+            return None;
+        }
+        let count = count_of(slots, "slot");
+        let beyond = |o: &RingView| {
+            let used = |i| o.get(i).is_some_and(|d| !d.is_zero());
+            !ring.is_interleaved() && o.slots() > slots && used(slots)
+        };
+        let open = dir == Dir::Tx && (last.is_meta() || (last.concat() && !last.last()));
+        let why = if sized && legal_size(slots) != slots {
+            format!("{count}, the last one used, and no queue has a ring of that size")
+        } else if open && slots > 1 && first.first() {
+            format!("{count}, the last one leaves a packet open, and slot 0 begins another")
+        } else if let Some(o) = other(dir).filter(|o| beyond(o)) {
+            let more = count_of(o.slots(), "slot");
+            format!("{count}, the last one used, and the {} ring beside it has {more}", o.dir())
+        } else {
+            return None;
+        };
+        Some((dir, slots - 1, why))
+    })
+}
+
+/// What is doubtful about an image. `sized` means that its size is a file's, `said` means that the user has said which ring is which.
+pub fn doubts(image: &RawImage, sized: bool, said: bool) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let rings: Vec<&RingView> = Dir::BOTH.into_iter().filter_map(|d| image.ring(d)).collect();
     if are_turned(&rings) {
@@ -85,6 +119,10 @@ pub fn doubts(image: &RawImage, said: bool) -> Vec<Diagnostic> {
         }
         _ => {}
     }
+    if let Some((dir, slot, why)) = cut_short(image, sized) {
+        let d = Diagnostic::new("D036", format!("the image looks cut: {why} (MODEL: a guess)"));
+        out.push(d.at(Place::slot(SlotRef { queue: None, dir, index: slot })));
+    }
     out
 }
 
@@ -100,7 +138,7 @@ mod tests {
 
     fn codes(tx: Option<&[Desc]>, rx: Option<&[Desc]>, said: bool) -> Vec<&'static str> {
         let rings = [tx.map(|t| ring(Dir::Tx, t)), rx.map(|r| ring(Dir::Rx, r))];
-        doubts(&RawImage::new("x", "", rings), said).iter().map(|d| d.code).collect()
+        doubts(&RawImage::new("x", "", rings), false, said).iter().map(|d| d.code).collect()
     }
 
     const TX: Desc = Desc { len_ctrl: 0x0d00_1000, word1: 0x0108_0003, ptr: 0x4000_400a_3000 };
@@ -127,5 +165,41 @@ mod tests {
         assert_eq!(codes(Some(&tx), Some(&[rx[0], mark]), false), ["D006"]);
         assert_eq!(codes(Some(&[tx[0], TX]), None, false), Vec::<&str>::new());
         assert_eq!(turned(turned(TX)), TX);
+    }
+
+    #[test]
+    fn images_that_end_before_their_ring_are_told_and_whole_ones_are_not() {
+        let zero = Desc::default();
+        let told = |tx: &[Desc], rx: &[Desc], sized: bool| {
+            let rings = [(Dir::Tx, tx), (Dir::Rx, rx)];
+            let rings = rings.map(|(dir, d)| (!d.is_empty()).then(|| ring(dir, d)));
+            let all = doubts(&RawImage::new("x", "", rings), sized, false);
+            all.iter().map(|d| (d.code, d.message.contains("MODEL"))).collect::<Vec<_>>()
+        };
+        let (cut, none) = (vec![("D036", true)], Vec::new());
+        // Sizes: a legal one, others that are used up to the end or not, a text of any length.
+        assert_eq!(told(&[TX; 48], &[], true), none);
+        for slots in [1, 17, 31, 33, 40] {
+            assert_eq!(told(&vec![TX; slots], &[], true), cut, "{slots}");
+            assert_eq!(told(&[], &vec![RX; slots], true), cut, "{slots}");
+            assert_eq!(told(&vec![TX; slots], &[], false), none, "{slots}");
+            let mut padded = vec![TX; slots];
+            padded.push(zero);
+            assert_eq!(told(&padded, &[], true), none, "{slots}");
+        }
+        // A packet that is open at the end goes on in slot 0, or nowhere.
+        let (begin, end) =
+            (Desc { len_ctrl: 0x8500_1000, ..TX }, Desc { len_ctrl: 0x0900_1000, ..TX });
+        let mut open = [TX; 32];
+        open[31] = begin;
+        assert_eq!(told(&open, &[], true), cut);
+        open[0] = end;
+        assert_eq!(told(&open, &[], true), none);
+        // Two rings of one queue of which one goes on where the other ends.
+        assert_eq!(told(&[TX; 32], &[RX; 48], true), cut);
+        assert_eq!(told(&[TX; 48], &[RX; 32], true), cut);
+        let mut short = [zero; 48];
+        short[..32].fill(RX);
+        assert_eq!(told(&[TX; 32], &short, true), none);
     }
 }

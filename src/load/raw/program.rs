@@ -438,7 +438,7 @@ fn end(queue: QueueId, batch: &Batch) -> HostOp {
 }
 
 /// The smallest size that a queue may have for so many slots.
-fn legal_size(slots: u64) -> u64 {
+pub(super) fn legal_size(slots: u64) -> u64 {
     slots.max(MIN_RING_DESCS).next_multiple_of(16)
 }
 
