@@ -188,7 +188,9 @@ pub fn facts(input: &Input, start: Option<u64>) -> InfoFacts {
 pub fn races(input: &Input, readings: Option<Readings>) -> Option<(String, String)> {
     let (r, p) = (readings?, input.program.as_deref()?);
     let found = order::check(p, r);
-    let more = if found.stopped.is_some() { " so far; the check met a bound" } else { "" };
+    let upto = found.stopped.as_ref().and_then(|d| d.place.event);
+    let more = upto
+        .map_or(String::new(), |n| format!(" up to event {n}; what comes after is not checked"));
     let n = found.races.len() as u64 + found.more;
     Some(("races".to_owned(), format!("{n} ({r}){more}")))
 }

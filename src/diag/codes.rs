@@ -853,6 +853,13 @@ pub static CODES: &[CodeInfo] = &[
         "Run it again once the file is written; write a new file and rename it over the old.",
     ),
     code(
+        ("D036", Note),
+        "image looks cut",
+        "The image is used up to its last slot, and ends where its ring hardly does: at a size that no queue's ring has (32 to 2^24 - 16 slots, a multiple of 16), inside a packet with which slot 0 does not go on, or before the ring beside it. MODEL: a guess, only said.",
+        "A copy that stopped early and ended at a whole slot, so that nothing else shows it; or a part of a ring that was taken on purpose.",
+        "Copy the whole ring out again. A part that was meant needs nothing.",
+    ),
+    code(
         ("D040", Error),
         "bad hex digit",
         "A character that is no hex digit stands where one must.",
@@ -1499,9 +1506,9 @@ pub static CODES: &[CodeInfo] = &[
     code(
         ("R036", Warning),
         "check of order is not complete",
-        "The check of a run's order met one of its bounds; races beyond it are not listed.",
-        "A very long run, or one that touches very many separate stretches of memory.",
-        "Check a shorter part of the program.",
+        "The check of a run's order met one of its bounds; races beyond the event that it names are not looked for, all else is checked to the end.",
+        "A very long run, or one that touches very many separate stretches of memory. (The rings of a module are proved batch by batch, which has no such bound.)",
+        "Check a shorter part of the program. Where an unfinished check must not pass, `--deny R036`.",
     ),
     code(
         ("R040", Warning),

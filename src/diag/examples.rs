@@ -123,6 +123,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("D033", "A section that is longer than its file."),
     ("D034", "A section of kind 0x54534554."),
     ("D035", "`truncate -s 1M ring.bin` while `dmadbg check ring.bin` reads it."),
+    ("D036", "The first 17 slots of a ring of 64, all of them used."),
     ("D040", "`0d 00 1g 40`."),
     ("D041", "Lines at offsets 0x00, 0x10 and 0x30."),
     ("D042", "`0d0010`: three bytes of a word of four."),

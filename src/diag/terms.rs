@@ -47,6 +47,7 @@ const PHASE: &str = "phase of the host";
 const STAGE: &str = "stage of the lowering";
 const MODULE: &str = "modules";
 const ORDER: &str = "order";
+const SESSION: &str = "sessions";
 
 /// All of them, by kind.
 pub static TERMS: &[Term] = &[
@@ -109,6 +110,12 @@ pub static TERMS: &[Term] = &[
         RING,
         "The last pair of a batch: it copies the marker's source word over the word that is polled.",
         "driver.md",
+    ),
+    t(
+        ("phase", &["phases"]),
+        RING,
+        "The number of a lap modulo 4, in every descriptor as ring_id: by it the engine tells a new descriptor from one of the lap before. Of the host: one of the five steps of its cycle (stage, trigger, doorbell, poll, ack).",
+        "rings.md",
     ),
     t(
         ("lap", &[]),
@@ -420,10 +427,46 @@ pub static TERMS: &[Term] = &[
         "order.md",
     ),
     t(
-        ("model", &[]),
+        ("model", &["param"]),
         ORDER,
         "Marks a decision about what is not public: so this program does it, hardware may not.",
         "decisions.md",
+    ),
+    t(
+        ("schedule", &["hold"]),
+        ORDER,
+        "An order of events that is not the calm one, written as holds: each keeps one event back until another has happened.",
+        "order.md",
+    ),
+    t(
+        ("finding", &["diagnostic"]),
+        SESSION,
+        "Something that is told of an input or a run: a code, a severity (error, warning, note), a place and help.",
+        "codes.md",
+    ),
+    t(
+        ("breakpoint", &["stop"]),
+        SESSION,
+        "A place at which a session stops: a slot, a batch, an address, an instruction. Breakpoints, watchpoints and catchpoints are stops.",
+        "stops.md",
+    ),
+    t(
+        ("watchpoint", &[]),
+        SESSION,
+        "Bytes of memory at whose accesses a session stops.",
+        "stops.md",
+    ),
+    t(
+        ("catchpoint", &[]),
+        SESSION,
+        "A kind of happening at which a session stops: a fault, a race, a timeout.",
+        "stops.md",
+    ),
+    t(
+        ("profile", &[]),
+        SESSION,
+        "What a release of the driver does where releases differ: limits, waits, return codes.",
+        "driver.md",
     ),
 ];
 

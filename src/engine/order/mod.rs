@@ -74,6 +74,12 @@ struct Bounds {
     work: u64,
 }
 
+/// A bound that was met: how many of what there may be at most.
+type Bound = (u64, &'static str);
+
+/// What helps against a bound.
+const WAY_OUT: &str = "check a shorter part: a program of fewer operations, or a script that ends sooner; `--deny R036` makes an unfinished check an error";
+
 /// Looks for races while a run is made, event by event.
 #[derive(Debug, Clone)]
 pub struct Checker {
@@ -84,7 +90,7 @@ pub struct Checker {
     lanes: Vec<Lane>,
     bounds: Bounds,
     /// The event at which a bound was met, and which.
-    stopped: Option<(u64, &'static str)>,
+    stopped: Option<(u64, Bound)>,
 }
 
 impl Checker {
@@ -134,14 +140,14 @@ impl Checker {
     }
 
     /// Which bound would be passed by so many times what is held.
-    fn beyond(&self, times: usize) -> Option<&'static str> {
+    fn beyond(&self, times: usize) -> Option<Bound> {
         let sum = |f: fn(&Lane) -> usize| times * self.lanes.iter().map(f).sum::<usize>();
         if sum(|l| l.table.accesses.len()) > self.bounds.accesses {
-            Some("it holds as many accesses as it may")
+            Some((self.bounds.accesses as u64, "accesses"))
         } else if sum(|l| l.bytes.count()) > self.bounds.spans {
-            Some("the run tells too many stretches of memory apart")
+            Some((self.bounds.spans as u64, "stretches of memory"))
         } else if self.lanes.iter().map(|l| l.bytes.work).sum::<u64>() > self.bounds.work {
-            Some("accesses overlap too often")
+            Some((self.bounds.work, "looks at an earlier access"))
         } else {
             None
         }
@@ -195,9 +201,11 @@ impl Checker {
             all.into_values().filter(|r| r.holds.contains(readings)).collect();
         races.sort_by_key(|r| (r.second.event, r.first.event, r.kind, r.lo));
         let mine = self.lanes.iter().find(|l| l.set.contains(readings));
-        let stopped = self.stopped.map(|(n, why)| {
-            let text = format!("the check of the run's order stopped: {why}");
-            let mut d = Diagnostic::new("R036", text);
+        let stopped = self.stopped.map(|(n, (most, of))| {
+            let text = format!(
+                "races are looked for up to event {n} only, what comes after is not checked: the check has room for {most} {of}"
+            );
+            let mut d = Diagnostic::new("R036", text).help(WAY_OUT);
             d.place.event = Some(n);
             d
         });
