@@ -31,6 +31,9 @@ const STOPS: &[(&str, &str, usize)] = &[
     ("copy-4k.dma", "break rx[0:1]", 8),
     ("copy-4k.dma", "watch tx[0]", 1),
     ("copy-4k.dma", "watch tx[0] access", 2),
+    ("copy-4k.dma", "watch tx[0].len_ctrl", 1),
+    ("copy-4k.dma", "watch tx[0].dmb access", 2),
+    ("copy-4k.dma", "watch tx[1].length", 1),
     ("copy-4k.dma", "watch marker", 3),
     ("copy-4k.dma", "watch marker read", 1),
     ("copy-4k.dma", "catch doorbell", 1),
@@ -245,7 +248,54 @@ fn an_instruction_is_expected_where_the_session_stands() {
         "break dma_block_0\ncontinue\nexpect stop dma_block_0\ncontinue\nexpect stop %desc-0\nexpect stop dma_block_1\n",
     );
     assert_eq!(r.status, 1);
-    assert!(r.err.contains("s.dbg:6:1") && r.err.contains("event 30 is not there"), "{}", r.err);
+    assert!(r.err.contains("s.dbg:6:1") && r.err.contains("event 30 is not about"), "{}", r.err);
+}
+
+#[test]
+fn a_word_or_field_of_a_slot_is_watched_where_it_lies_and_a_number_of_the_run_is_refused() {
+    let mut s = Session::new(sample("copy-4k.dma"));
+    let told = |s: &mut Session, line: &str| ask(s, line).lines.join(" ");
+    ask(&mut s, "goto 34");
+    for (line, bytes) in [
+        ("watch tx[0].len_ctrl", "4 bytes at 0x400040041000"),
+        ("watch tx[0].meta_ctrl", "4 bytes at 0x400040041004"),
+        ("watch tx[0].dmb", "1 byte at 0x400040041003"),
+        ("watch tx[0].phase", "1 byte at 0x400040041003"),
+        ("watch tx[0].length", "2 bytes at 0x400040041000"),
+        ("watch q0.rx[1].len_ctrl.ring_id", "1 byte at 0x400040021013"),
+        ("watch tx[1].addr", "4 bytes at 0x400040041010"),
+        ("watch rx[0].buf_ptr,4096", "4096 bytes at hbm, 0x10000000"),
+        ("watch base", "4 bytes at 0x400040041000"),
+    ] {
+        let said = told(&mut s, line);
+        assert!(said.contains(bytes), "{line}: {said}");
+    }
+    for line in ["watch free", "watch q0.tx.head", "watch event", "watch reg[0x1038]"] {
+        let command = parse_command(line).unwrap().unwrap();
+        let d = s.execute(&command).unwrap_err();
+        let help = d.help.unwrap_or_default();
+        assert!(d.code == "S003" && help.starts_with("`until "), "{line}: {}", d.message);
+        // The advice is a command that can be given.
+        parse_command(help.split('`').nth(1).unwrap()).unwrap();
+    }
+    let life = parse_command("watch tx[0].life").unwrap().unwrap();
+    assert_eq!(s.execute(&life).unwrap_err().code, "S003");
+    let stops = s.stops().len();
+    for line in ["break batch 0", "break event 0"] {
+        let command = parse_command(line).unwrap().unwrap();
+        assert_eq!(s.execute(&command).unwrap_err().code, "S005", "{line}: there is none");
+    }
+    assert_eq!(s.stops().len(), stops);
+}
+
+#[test]
+fn memory_is_shown_from_a_slot_on() {
+    let mut s = Session::new(sample("copy-4k.dma"));
+    ask(&mut s, "goto 34");
+    let slot = ask(&mut s, "x /2i tx[0]").lines;
+    assert_eq!(slot, ask(&mut s, "x /2i tx[0].addr").lines);
+    assert!(slot[0].contains("0x400040041000") && slot[0].contains("0d001000"), "{slot:?}");
+    assert!(ask(&mut s, "x /1i q0.rx[1]").lines[0].contains("0x400040021010"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::diag::terms::term;
 use crate::diag::{Diagnostic, lookup};
 use crate::engine::command::{
     Command, CommandSpec, ExamineFormat, Expect, Explain, ExportForm, Form, Goto, Info, InjectAt,
-    Loc, NameError, Pass, SaveFormat, Switch, Unit, Who, find, nearest,
+    Loc, NameError, Pass, SaveFormat, Switch, Unit, Who, find, foreign, nearest,
 };
 use crate::engine::command::{PictureForm, picture_size};
 use crate::engine::expr::Expr;
@@ -153,8 +153,11 @@ fn named(verb: &str, input: &str) -> Result<&'static CommandSpec, Fault> {
     find(verb).map_err(|e| match e {
         NameError::Unknown(near) => {
             let text = format!("no command is called {}", shown_verb(verb));
-            let help = did_you_mean(&near);
-            let help = if help.is_empty() { "`help` lists the commands".to_owned() } else { help };
+            let help = match (foreign(verb), did_you_mean(&near)) {
+                (Some(here), _) => format!("here {here}"),
+                (None, near) if near.is_empty() => "`help` lists the commands".to_owned(),
+                (None, near) => near,
+            };
             fault("S001", text).help(help)
         }
         NameError::Ambiguous(fit) => {
@@ -589,7 +592,15 @@ fn echo(a: &mut Args<'_>) -> Result<Command, Fault> {
 /// A form and a file.
 fn export(a: &mut Args<'_>) -> Result<Command, Fault> {
     let form = ExportForm::ALL[a.choose("a form", &ExportForm::ALL.map(ExportForm::name))?];
-    Ok(Command::Export { form, file: a.file()? })
+    let place = a.wrong("");
+    let file = a.file()?;
+    if file == "-" {
+        let text = "`-` is no file: a script's own output goes to standard output";
+        return Err(place
+            .says(text)
+            .help("`dmadbg export FILE --as FORM` prints; `./-` is a file of that name"));
+    }
+    Ok(Command::Export { form, file })
 }
 
 /// A file whose end says the form, and a size.

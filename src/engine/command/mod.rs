@@ -1,11 +1,13 @@
 //! What can be asked of a session, as data: [`Command`] is what a session executes, and
 //! [`table`] the one list of what there is (`docs/commands.md`).
 
+pub mod foreign;
 pub mod name;
 pub mod picture;
 pub mod stop;
 pub mod table;
 
+pub use foreign::foreign;
 pub use name::{inst_text, is_plain_name, is_word, misspelt, name_text, quote};
 pub use picture::{PICTURE_SIZE, PictureForm, picture_size};
 pub use stop::{

@@ -43,8 +43,9 @@ impl Access {
 /// What is watched.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Watched {
-    /// An expression: the marker word where it is `marker`, a slot's bytes where it is a slot,
-    /// the bytes that it reads where it is memory; else its value is an address.
+    /// An expression: the marker word where it is `marker`, a slot's bytes where it is a slot or
+    /// a word or field of one (not its pointer), the bytes that it reads where it is memory; else
+    /// its value is an address.
     Expr(Expr),
     /// Slots of a ring, the last included.
     Slots {

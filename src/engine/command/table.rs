@@ -264,7 +264,7 @@ pub static COMMANDS: &[CommandSpec] = &[
             &[Arg::Watch, Arg::Words(WATCH_OPTIONS)],
         ),
         "stop where bytes of memory are read or written",
-        "ADDR is an expression, worked out now; LEN is 4 where nothing is said. `marker` watches the marker word, `tx[3]` or `tx[3:9]` the bytes of slots, `mem32[0x10]` what it reads, a location of a module all its bytes, `semaphore 3` a semaphore. Without a word: `write`, that is every write, of the value that was there as well; `change` only writes after which a byte is another one. `watch 0x1000,64 change`, `watch tx[3] access`.",
+        "ADDR is an expression, worked out now; LEN is 4 where nothing is said. `marker` watches the marker word, `tx[3]` or `tx[3:9]` the bytes of slots, `tx[3].dmb` those that hold a word or field of one, `mem32[0x10]` what it reads, a location of a module all its bytes, `semaphore 3` a semaphore. Without a word: `write`, that is every write, of the value that was there as well; `change` only writes after which a byte is another one. `watch 0x1000,64 change`, `watch tx[3] access`.",
     ),
     spec(
         ("catch", &[]),
@@ -328,7 +328,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     spec(
         ("x", &[]),
         Group::Look,
-        ("[/COUNT WIDTH FORM] [ADDR]", &[Arg::Expr]),
+        ("[/COUNT WIDTH FORM] [ADDR|SLOT|marker]", &[Arg::Expr]),
         "show memory",
         "Width b h w g (1, 2, 4, 8 bytes) or i (descriptors); form x d t c. `x /8wx 0x1000`. Unknown bytes show as ??, never written ones as --.",
     ),
@@ -350,7 +350,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         ("info", &["i"]),
         Group::Look,
         (
-            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks|display [QUEUE]",
+            "rings|queue|regs|marker|memory|breakpoints|faults|batches|races|budget|edits|checks|display|reload [QUEUE]",
             &[Arg::Words(INFOS), Arg::Queue],
         ),
         "show a subject",

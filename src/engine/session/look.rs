@@ -203,11 +203,20 @@ impl Session {
         Ok(Outcome::list(lines))
     }
 
-    /// Where `x` begins: at what an expression says, or at the word that a marker is.
+    /// Where `x` begins: at what an expression says, at the word that a marker is, or at a slot.
     fn place_or_value(&mut self, e: &Expr) -> Result<u64, Diagnostic> {
         let queue = match e {
             Expr::Name(n) if n == "marker" => QueueRef::Selected,
             Expr::Queue { queue, path } if path.len() == 1 && path[0] == "marker" => *queue,
+            Expr::Slot { queue, dir, index, path } if path.is_empty() => {
+                let (queue, dir, index) = (*queue, *dir, index.clone());
+                return self.value(&Expr::Slot {
+                    queue,
+                    dir,
+                    index,
+                    path: vec!["addr".to_owned()],
+                });
+            }
             _ => return self.value(e),
         };
         let id = queue_of(self, &queue).map_err(EvalError::into_diagnostic)?;

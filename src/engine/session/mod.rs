@@ -466,7 +466,7 @@ impl Session {
             Expect::Race(between) => self.expect_race(between.as_ref()),
             Expect::Stop(loc) => match self.machine.last {
                 Some(e) if touches(self, &self.machine, &e, loc) => ok,
-                Some(e) => not(format!("event {} is not there", e.n)),
+                Some(e) => not(format!("event {} is not about {loc}", e.n)),
                 None => not(format!("nothing has happened yet that could be at {loc}")),
             },
         }

@@ -149,7 +149,7 @@ impl Stop {
         let worked_out = match &self.kind {
             StopKind::Watch(Watch { what: Watched::Expr(e), .. }) => match e {
                 Expr::Name(_) | Expr::Queue { .. } | Expr::Num(_) => false,
-                Expr::Slot { path, .. } => !path.is_empty(),
+                Expr::Slot { path, .. } => watch::is_pointer(path),
                 _ => true,
             },
             _ => false,

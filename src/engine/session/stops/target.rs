@@ -337,6 +337,10 @@ impl Session {
                 self.check_slots(queue, dir, last)?;
                 Target::Slots { queue, dir, first, last }
             }
+            Loc::Batch(0) | Loc::Event(0) => {
+                let text = format!("there is no `{loc}`: both are counted from 1");
+                return Err(Diagnostic::new("S005", text));
+            }
             Loc::Batch(n) => Target::Batch(*n),
             Loc::Addr(a) => Target::Bytes(Area::new(*a, 1)),
             Loc::Marker => Target::Marker,

@@ -1,6 +1,7 @@
 //! Watchpoints: which events access which bytes, and what they hold before and after
 //! (`docs/stops.md`, "Watchpoints").
 
+use super::super::eval::{SlotPart, part_of};
 use super::super::{Prior, Session};
 use crate::bir::layout::Placed;
 use crate::diag::Diagnostic;
@@ -8,7 +9,7 @@ use crate::engine::command::{Access, Watched};
 use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::ring::{Event, EventKind, Machine, Memory};
 use crate::limits::{MAX_WATCH_CHANGE_BYTES, MAX_WATCH_TOLD_BYTES};
-use crate::udma::{DESC_BYTES, Dir, count_of};
+use crate::udma::{DESC_BYTES, Desc, Dir, count_of, field};
 
 /// Bytes that are watched where nothing is said: a word, as the marker is one.
 const WORD: u64 = 4;
@@ -203,12 +204,52 @@ pub(super) fn pin(e: &mut Expr, pin: &dyn Fn(&mut QueueRef)) {
                 *e = Expr::Queue { queue, path: vec!["marker".to_owned()] };
             }
         }
-        Expr::Slot { queue, path, .. } if path.is_empty() => pin(queue),
+        Expr::Slot { queue, .. } => pin(queue),
         _ => {}
     }
 }
 
+/// Whether the part of a slot is an address, so that what it names is watched, not it.
+pub(super) fn is_pointer(path: &[String]) -> bool {
+    matches!(path, [part] if part == "addr" || part == "buf_ptr")
+}
+
+/// Whether an expression is a number of the run (a count, a cursor, a register) and nothing
+/// beside it. With an operator in it nobody can say.
+fn is_count(e: &Expr) -> bool {
+    match e {
+        Expr::Name(name) => name != "base",
+        Expr::Queue { path, .. } => path.last().is_none_or(|p| p != "base"),
+        Expr::Reg { .. } => true,
+        _ => false,
+    }
+}
+
 impl Session {
+    /// The bytes of a slot that hold a word or a field of it, as its descriptor is now.
+    fn part_bytes(&self, slot: Area, dir: Dir, path: &[String]) -> Result<Area, Diagnostic> {
+        let mut bytes = [0; DESC_BYTES];
+        self.machine.memory.read(slot.addr, &mut bytes);
+        let view = Desc::from_bytes(&bytes).view(dir);
+        let part = part_of(view, path).map_err(super::EvalError::into_diagnostic)?;
+        let field = match part {
+            SlotPart::Word(w) => {
+                return Ok(Area::new(slot.addr + w.offset() as u64, w.bytes() as u64));
+            }
+            SlotPart::Field(f) => Some(f),
+            SlotPart::Phase => field::find(view, "ring_id"),
+            SlotPart::Length => field::find(view, "length"),
+            SlotPart::Addr | SlotPart::Life => None,
+        };
+        let Some(f) = field else {
+            let text = format!("`{}` lies nowhere in memory", path.join("."));
+            let help = "words and fields of a slot do: tx[3].len_ctrl, tx[3].dmb";
+            return Err(Diagnostic::new("S003", text).help(help));
+        };
+        let (first, last) = (u64::from(f.lo / 8), u64::from((f.lo + f.width - 1) / 8));
+        Ok(Area::new(slot.addr + f.word.offset() as u64 + first, last - first + 1))
+    }
+
     /// The bytes that are meant where no length is said.
     pub(super) fn watched_bytes(&self, what: &Watched) -> Result<Area, Diagnostic> {
         let slots = |queue: &QueueRef, dir: Dir, first: u64, last: u64| {
@@ -231,8 +272,21 @@ impl Session {
                 let index = self.value(index)?;
                 slots(queue, *dir, index, index)
             }
+            Watched::Expr(Expr::Slot { queue, dir, index, path }) if !is_pointer(path) => {
+                let index = self.value(index)?;
+                let slot = slots(queue, *dir, index, index)?;
+                self.part_bytes(slot, *dir, path)
+            }
             Watched::Expr(Expr::Mem { width, addr }) => {
                 Ok(Area::new(self.value(addr)?, u64::from(*width)))
+            }
+            Watched::Expr(e) if is_count(e) => {
+                let now = self.value(e)?;
+                let text = format!(
+                    "`{e}` is a number, {now} now, and no address: what is watched is memory"
+                );
+                let help = format!("`until {e} != {now}` goes to where it changes");
+                Err(Diagnostic::new("S003", text).help(help))
             }
             Watched::Expr(e) => Ok(Area::new(self.value(e)?, WORD)),
             Watched::Semaphore(_) => Err(Diagnostic::new("S003", "a semaphore is no memory")),
