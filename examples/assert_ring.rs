@@ -11,7 +11,7 @@ use dmadbg::engine::session::Session;
 use dmadbg::engine::validate::validate;
 use dmadbg::learn::bundled::Sample;
 use dmadbg::load::{self, LoadOptions, Loaded};
-use dmadbg::script::{parse_command, parse_expr};
+use dmadbg::script::{evaluate, execute};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -44,24 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Step, with the commands of the screen.
     let mut session = Session::new(program);
-    let mut run = |line: &str| -> Result<Vec<String>, Box<dyn Error>> {
-        let command = match parse_command(line) {
-            Ok(command) => command.ok_or("an empty line")?,
-            Err(all) => return Err(all.into_iter().next().ok_or("no reason")?.into()),
-        };
-        Ok(session.execute(&command)?.into_text())
-    };
-    run("doorbell")?;
-    run("step")?;
+    execute(&mut session, "doorbell")?;
+    for line in execute(&mut session, "step")?.into_text() {
+        println!("{line}");
+    }
 
     // Assert, with the expressions of the screen ..
-    run("assert tx[0].first && tx[0].last, \"a packet of one descriptor\"")?;
-    run("goto end")?;
+    execute(&mut session, "assert tx[0].first && tx[0].last, \"a packet of one descriptor\"")?;
+    execute(&mut session, "goto end")?;
 
     // .. or on the values themselves.
-    let value =
-        |text: &str| -> Result<u64, Box<dyn Error>> { Ok(session.value(&parse_expr(text)?)?) };
-    println!("event {}, tx[0].length = {}", session.position(), value("tx[0].length")?);
+    let length = evaluate(&session, "tx[0].length")?;
+    println!("event {}, tx[0].length = {length}", session.position());
     assert_eq!(session.end(), Some(session.position()));
     let errors =
         session.machine().findings.iter().filter(|d| d.severity == Severity::Error).count();

@@ -8,29 +8,61 @@
 //! use dmadbg::engine::program::Blob;
 //! use dmadbg::engine::session::Session;
 //! use dmadbg::load::{LoadOptions, load_bytes};
-//! use dmadbg::script::{parse_command, parse_expr};
+//! use dmadbg::script::{evaluate, execute};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Load; a file is opened by `load::open`.
 //! let text = include_str!("../sample-programs/copy-4k.dma");
 //! let loaded = load_bytes("copy-4k.dma", Blob::from_vec(text.into()), &LoadOptions::default())?;
 //! let mut session = Session::new(loaded.program.ok_or("nothing to run")?);
 //!
-//! let line = "until tx.posted > 0";
-//! let command = parse_command(line).map_err(|all| all[0].clone())?.ok_or("an empty line")?;
-//! session.execute(&command)?;
-//! assert_eq!(session.value(&parse_expr("tx[0].length")?)?, 4096);
-//! assert_eq!(session.value(&parse_expr("marker")?)?, 0, "the engine has not begun");
+//! // Step, and assert: in Rust, or in the command language.
+//! execute(&mut session, "until tx.posted > 0")?;
+//! assert_eq!(evaluate(&session, "tx[0].length")?, 4096);
+//! execute(&mut session, "assert marker == 0, \"the engine has not begun\"")?;
 //!
 //! // The same event is the same state, whichever way one came there.
 //! let here = session.position();
-//! session.execute(&parse_command("goto end").map_err(|all| all[0].clone())?.ok_or("")?)?;
+//! execute(&mut session, "goto end")?;
+//! execute(&mut session, "expect ret 0")?;
 //! assert_eq!(session.state_at(here).n, here);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! `examples/assert_ring.rs` lowers a module of the compiler, proves its stages and steps its
-//! rings. One descriptor needs none of it: [`udma::Desc`] and [`udma::field`] are tables and pure
+//! A module of the compiler is lowered as it is loaded. Each stage can be looked at, and proved to
+//! do what the module did; its rings are a program like any other:
+//!
+//! ```
+//! use dmadbg::bir::exec;
+//! use dmadbg::engine::program::Blob;
+//! use dmadbg::engine::session::Session;
+//! use dmadbg::engine::validate::validate;
+//! use dmadbg::load::{LoadOptions, load_bytes};
+//! use dmadbg::script::execute;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = include_str!("../sample-programs/loop.bir");
+//! let loaded = load_bytes("loop.bir", Blob::from_vec(text.into()), &LoadOptions::default())?;
+//! let (module, rings) = (loaded.module.ok_or("no module")?, loaded.program.ok_or("no rings")?);
+//! assert!(!module.is_wrong(), "the verifier found an error: {:?}", module.diagnostics());
+//! let stages: Vec<&str> = module.lowered.snapshots.iter().map(|s| s.stage.name()).collect();
+//! assert_eq!(stages, ["loaded", "peel", "unroll", "split", "check", "lower_dma"]);
+//!
+//! let options = exec::Options::default();
+//! let proof = validate(&module.lowered, Some(&rings), &module.memory, &options)
+//!     .map_err(dmadbg::diag::Report::from)?;
+//! assert!(proof.first_bad().is_none(), "a stage changed what the module does");
+//!
+//! let mut session = Session::new(rings);
+//! execute(&mut session, "break %I-1")?;
+//! execute(&mut session, "continue")?;
+//! execute(&mut session, "expect stop %I-1")?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/assert_ring.rs` does all of this with a file of yours. One descriptor needs none of it: [`udma::Desc`] and [`udma::field`] are tables and pure
 //! functions.
 //!
 //! # The rooms
