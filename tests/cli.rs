@@ -222,6 +222,34 @@ fn explain_knows_codes_faults_fields_words_and_commands() {
 }
 
 #[test]
+fn explain_knows_words_labels_values_and_profiles() {
+    for (name, told) in [
+        ("len_ctrl", "word of a tx descriptor"),
+        ("meta_ctrl", "25:23  ssmae_op"),
+        ("WBAR", "write_barrier (field, meta_ctrl 26)"),
+        ("notify", "notification (field"),
+        ("free", "free (a value of a ring)"),
+        ("findings", "findings so far"),
+        ("dkms-2.26", "driver profile"),
+        ("v3", "CAYMAN"),
+        ("phase", "The number of a lap"),
+        ("watchpoint", "docs/stops.md"),
+    ] {
+        let r = run(&["explain", name]);
+        assert!(r.status == 0 && r.out.contains(told), "{name}: {}{}", r.out, r.err);
+        let rows = json_lines(&run(&["explain", name, "--format", "json"]).out);
+        assert!(!rows.is_empty(), "{name}");
+    }
+    // Every label of the ruler and every word of a descriptor is something.
+    let labels = dmadbg::udma::field::FIELDS.iter().map(|f| f.label).filter(|l| l.len() > 1);
+    let words = ["len_ctrl", "meta_ctrl", "buf2_ptr_lo", "buf_ptr", "meta1", "meta2"];
+    let all: std::collections::BTreeSet<&str> = labels.chain(words).collect();
+    let all: Vec<&str> = std::iter::once("explain").chain(all).collect();
+    let r = run(&all);
+    assert_eq!((r.status, r.err.as_str()), (0, ""));
+}
+
+#[test]
 fn completions_and_manual_come_from_the_definition() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let r = run(&["completions", shell]);
@@ -307,4 +335,170 @@ fn two_images_of_one_direction_are_said_to_be_no_pair() {
         .unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(text.contains("warning[D022]: both images are tx rings"), "{text}");
+}
+
+/// Every verb, and every verb below one, by what is typed for it.
+fn verbs(cmd: &clap::Command, name: &str, out: &mut Vec<(String, clap::Command)>) {
+    for sub in cmd.get_subcommands().filter(|s| s.get_name() != "help") {
+        let name = format!("{name} {}", sub.get_name());
+        out.push((name.clone(), sub.clone()));
+        verbs(sub, &name, out);
+    }
+}
+
+fn all_verbs() -> Vec<(String, clap::Command)> {
+    let root = <dmadbg::cli::Cli as clap::CommandFactory>::command();
+    let mut all = vec![("dmadbg".to_owned(), root.clone())];
+    verbs(&root, "dmadbg", &mut all);
+    all
+}
+
+#[test]
+fn an_option_stands_under_one_heading_whatever_the_verb() {
+    // Said of what is encoded or generated, or of colour alone, they are the verb's own.
+    const OWN: [&str; 3] = ["arch", "profile", "color"];
+    let mut known: std::collections::BTreeMap<String, (Option<String>, String)> =
+        Default::default();
+    for (verb, cmd) in all_verbs() {
+        for arg in cmd.get_arguments() {
+            let Some(long) = arg.get_long().filter(|l| !OWN.contains(l)) else { continue };
+            let heading = arg.get_help_heading().map(str::to_owned);
+            let first = known.entry(long.to_owned()).or_insert((heading.clone(), verb.clone()));
+            assert_eq!(first.0, heading, "--{long} of `{verb}` and `{}`", first.1);
+        }
+    }
+    assert_eq!(known["script"].0, None, "an option of the verb itself");
+    assert_eq!(known["slots"].0.as_deref(), Some("Reading files"));
+    assert_eq!(known["format"].0.as_deref(), Some("Output"));
+}
+
+#[test]
+fn every_verb_that_prints_findings_or_facts_has_a_format() {
+    // The screen, a text that is another program's, or a file that comes along.
+    const OTHERS: [&str; 8] = [
+        "dmadbg",
+        "dmadbg render",
+        "dmadbg sample",
+        "dmadbg sample show",
+        "dmadbg sample open",
+        "dmadbg sample copy",
+        "dmadbg completions",
+        "dmadbg man",
+    ];
+    for (verb, cmd) in all_verbs() {
+        let has = cmd.get_arguments().any(|a| a.get_long() == Some("format"));
+        assert_eq!(has, !OTHERS.contains(&verb.as_str()), "{verb}");
+    }
+}
+
+#[test]
+fn settings_and_grammars_are_told_as_json() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = dir.path().join("c.toml");
+    std::fs::write(&own, "theme = \"light\"\nquiet_ms = 5\n[keys]\n\"F5\" = \"step 3\"\n").unwrap();
+    let r = run(&["config", own.to_str().unwrap(), "--format", "json"]);
+    let rows = json_lines(&r.out);
+    assert_eq!((r.status, &rows[0]["schema"]), (0, &Value::from("dmadbg.config/1")));
+    assert_eq!(
+        (&rows[0]["read"], &rows[0]["file"]),
+        (&Value::from(true), &Value::from(own.to_str().unwrap()))
+    );
+    let of = |name: &str| rows.iter().find(|r| r["name"] == name).unwrap();
+    assert_eq!(of("theme")["value"], "light");
+    assert_eq!(
+        (&of("mouse")["value"], &of("quiet_ms")["value"]),
+        (&Value::from(true), &Value::from(5))
+    );
+    assert!(of("theme")["takes"].as_array().unwrap().contains(&Value::from("contrast")));
+    assert!(rows.iter().any(|r| r["key"] == "F5" && r["command"] == "step 3"), "{}", r.out);
+    // A setting a line, as in the text.
+    let text = run(&["config", own.to_str().unwrap()]).out;
+    let settings = text.lines().filter(|l| l.contains(" = ") && !l.starts_with('#')).count();
+    assert_eq!(rows.len(), 1 + settings, "{text}");
+    let listed = json_lines(&run(&["grammars", "--format", "json"]).out);
+    assert_eq!((listed.len(), &listed[0]["count"]), (4, &Value::from(3)));
+    let to = dir.path().join("g");
+    let written =
+        json_lines(&run(&["grammars", "-o", to.to_str().unwrap(), "--format", "json"]).out);
+    for row in &written[1..] {
+        assert!(std::path::Path::new(row["file"].as_str().unwrap()).is_file(), "{row}");
+    }
+}
+
+#[test]
+fn standard_input_named_twice_is_refused_before_it_is_read() {
+    let program = include_bytes!("../sample-programs/copy-4k.dma");
+    for args in [
+        &["run", "-", "--script", "-"][..],
+        &["diff", "-", "-"],
+        &["check", "-", "-"],
+        &["info", "--tx", "-", "--rx", "-"],
+    ] {
+        let r = run_with(args, program);
+        assert_eq!((r.status, r.out.as_str()), (2, ""), "{args:?}");
+        assert!(
+            r.err.starts_with("error[S011]: `-` is standard input")
+                && r.err.matches("error").count() == 1,
+            "{}",
+            r.err
+        );
+    }
+    let once = run_with(&["run", "-", "-e", "where"], program);
+    assert_eq!(once.status, 0, "{}", once.err);
+}
+
+#[test]
+fn a_misspelt_verb_is_all_that_is_told_of() {
+    let r = run(&["chekc", "sample-programs/copy-4k.dma", "sample-programs/wrap.dma"]);
+    assert_eq!((r.status, r.err.matches("error[").count()), (2, 1), "{}", r.err);
+    assert!(r.err.contains("did you mean the verb `check`?"));
+    let r = run(&["encode", "no-such-file"]);
+    assert!(r.status == 2 && r.err.contains("cannot read `no-such-file`"), "{}", r.err);
+}
+
+#[test]
+fn words_of_other_debuggers_are_answered_with_those_of_this_one() {
+    for (word, here) in
+        [("bt", "`where`"), ("rwatch 0x1000", "`watch ADDR read`"), ("run", "`restart`")]
+    {
+        let r = run(&["run", "sample-programs/copy-4k.dma", "--no-init", "-e", word]);
+        assert!(
+            r.status == 2 && r.err.contains("S001") && r.err.contains(here),
+            "{word}: {}",
+            r.err
+        );
+    }
+    let r = run(&["run", "sample-programs/copy-4k.dma", "--no-init", "-e", "export events -"]);
+    assert!(r.status == 2 && r.err.contains("`-` is no file"), "{}", r.err);
+    assert!(!std::path::Path::new("-").exists());
+}
+
+#[test]
+fn a_module_that_is_wrong_has_status_1_with_every_verb_that_judges_it() {
+    for verb in ["check", "run", "lower", "shrink"] {
+        let r = run(&[verb, "sample-programs/errors/last-iteration.bir"]);
+        assert!(
+            r.status == 1 && (r.err.clone() + &r.out).contains("B044"),
+            "{verb}: {} {}",
+            r.status,
+            r.err
+        );
+    }
+}
+
+#[test]
+fn an_image_that_was_cut_at_a_whole_slot_is_told_and_a_whole_one_is_not() {
+    // Single descriptors of 4 KiB, no slot unused.
+    let slot = "0010000d0300080100300a0000100000";
+    let bytes: Vec<u8> =
+        (0..16).map(|i| u8::from_str_radix(&slot[2 * i..2 * i + 2], 16).unwrap()).collect();
+    for (slots, told) in [(17, true), (31, true), (32, false), (40, true), (48, false)] {
+        let image = file(&bytes.repeat(slots));
+        let r = run(&["check", path(&image)]);
+        assert_eq!(r.out.contains("note[D036]"), told, "{slots}: {}", r.out);
+        assert!(!told || r.out.contains("MODEL"), "{}", r.out);
+        // A row is judged by itself.
+        let rows = run(&["decode", "--format", "json", path(&image)]);
+        assert!(rows.status == 0 && !rows.out.contains("D036"));
+    }
 }

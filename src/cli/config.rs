@@ -6,6 +6,7 @@ use super::out::{Failure, Out, Status};
 use crate::diag::{Diagnostic, Report};
 use crate::limits::MAX_CONFIG_BYTES;
 use crate::ui::Config;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The folder of the user's settings: `dmadbg` in `$XDG_CONFIG_HOME`, else in `~/.config`;
@@ -60,6 +61,15 @@ pub fn run(args: &ConfigArgs, out: &mut Out<'_>) -> Result<Status, Failure> {
             "neither XDG_CONFIG_HOME nor HOME is set: these are the defaults".to_owned()
         }
     };
+    if out.json() {
+        let file = args.file.as_ref().or(own.as_ref()).map(|f| f.to_string_lossy().into_owned());
+        let read = args.file.is_some() || own.as_ref().is_some_and(|f| f.is_file());
+        out.schema("config", &json!({ "file": file, "read": read }))?;
+        for value in config.to_json() {
+            out.value(&value)?;
+        }
+        return Ok(Status::Fine);
+    }
     out.line(&format!("# {}", crate::diag::render::printable(&said)))?;
     for line in config.to_toml().lines() {
         out.line(line)?;

@@ -197,8 +197,9 @@ pub fn run(args: &EncodeArgs, stdin: &mut dyn Read, out: &mut Out<'_>) -> Result
         None => stream(BufReader::new(stdin), defaults, out),
         Some(path) => {
             let file = File::open(path).map_err(|e| {
-                let d = Diagnostic::new("D007", e.to_string());
-                Report::from(d.in_file(&path.display().to_string()))
+                let name = path.display().to_string();
+                let why = format!("cannot read `{name}`: {e}");
+                Report::from(Diagnostic::new("D007", why).in_file(&name))
             })?;
             stream(BufReader::new(file), defaults, out)
         }

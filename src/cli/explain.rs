@@ -4,7 +4,7 @@
 use super::args::ExplainArgs;
 use super::numbers::token;
 use super::out::{Failure, Out, Status, Style};
-use super::{rows, words};
+use super::{named, rows, words};
 use crate::diag::terms::{TERMS, Term, term};
 use crate::diag::{CodeInfo, Diagnostic, Report, codes, lookup};
 use crate::engine::command::{COMMANDS, CommandSpec, distance};
@@ -47,8 +47,9 @@ fn explain(name: &str, out: &mut Out<'_>) -> io::Result<bool> {
     if let Some(class) = class {
         class_info(class, out)?;
     }
-    let field = rows::find_field(&name.to_ascii_lowercase());
-    if let Some((field, _)) = field {
+    let field = rows::find_field(&name.to_ascii_lowercase()).map(|f| f.0);
+    let field = field.or_else(|| named::labelled(name));
+    if let Some(field) = field {
         field_info(field, out)?;
     }
     let command = COMMANDS.iter().find(|c| c.name == name || c.aliases.contains(&name));
@@ -63,7 +64,10 @@ fn explain(name: &str, out: &mut Out<'_>) -> io::Result<bool> {
     if let Some(term) = term {
         term_info(term, out)?;
     }
+    // A term tells more of a thing than the value that expressions have of it.
+    let named = term.is_none() && command.is_none() && named::explain(name, out)?;
     let found = term.is_some()
+        || named
         || class.is_some()
         || field.is_some()
         || command.is_some()
@@ -212,6 +216,6 @@ fn not_found(name: &str) -> Diagnostic {
     let d = Diagnostic::new("S011", format!("nothing is called `{name}`"));
     match near {
         Some((_, k)) => d.help(format!("the nearest is {k}")),
-        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class, a register, a command or a term (docs/terms.md)"),
+        None => d.help("a code (D017), a fault (PREFETCH_LAST), a word (0x0d001000), a field, a class, a register, a command, a value of an expression (free), a profile or a term (docs/terms.md)"),
     }
 }

@@ -22,6 +22,7 @@ pub mod info;
 pub mod inputs;
 pub mod learn;
 pub mod lower;
+mod named;
 pub mod numbers;
 pub mod out;
 pub mod provenance;
@@ -33,6 +34,7 @@ pub mod scripts;
 pub mod shell;
 pub mod shrink;
 mod state;
+mod stdin;
 pub mod test;
 mod texts;
 pub mod watch;
@@ -84,9 +86,10 @@ pub fn main(cli: &Cli, streams: Streams<'_>) -> std::io::Result<Status> {
     let opts = out_opts(cli);
     let Streams { stdin, stdout, stderr } = streams;
     let mut out = Out::new(stdout, stderr, &opts);
-    let ended = match &cli.command {
-        Some(command) => dispatch(command, stdin, &mut out).map_err(sample::hinted),
-        None => open_screen(&cli.open, &mut out)
+    let ended = match (stdin::check(cli), &cli.command) {
+        (Err(d), _) => Err(Report::from(d).into()),
+        (_, Some(command)) => dispatch(command, stdin, &mut out).map_err(sample::hinted),
+        (_, None) => open_screen(&cli.open, &mut out)
             .map_err(|e| shell::not_a_verb(&cli.open.files, sample::hinted(e))),
     };
     // What a file that changed was read as may be anything.
@@ -135,10 +138,11 @@ fn out_opts(cli: &Cli) -> OutOpts {
         Some(Cmd::Explain(a)) => a.out.clone(),
         Some(Cmd::Learn(a)) => a.out.clone(),
         Some(Cmd::Render(a)) => text(a.color),
-        Some(Cmd::Config(a)) => text(a.color),
+        Some(Cmd::Config(a)) => a.out.clone(),
         Some(Cmd::Provenance(a)) => a.out.clone(),
         Some(Cmd::Sample(a)) => sample::out_opts(a).unwrap_or_else(text),
-        Some(Cmd::Completions(_) | Cmd::Man(_) | Cmd::Grammars(_)) => text(When::Never),
+        Some(Cmd::Grammars(a)) => a.out.clone(),
+        Some(Cmd::Completions(_) | Cmd::Man(_)) => text(When::Never),
     }
 }
 

@@ -50,7 +50,10 @@ fn find(name: &str) -> Result<Sample, Report> {
         let known = Sample::all().flat_map(|s| [s.name, s.stem()]);
         let help = match nearest(name, known).as_slice() {
             [] => "`dmadbg sample list` lists them".to_owned(),
-            near => format!("did you mean `{}`?", near.join("` or `")),
+            near => {
+                let near = near.join("` or `");
+                format!("did you mean `{near}`? `dmadbg sample list` lists them")
+            }
         };
         d.help(help).into()
     })

@@ -36,11 +36,17 @@ pub(super) fn not_a_verb(files: &[PathBuf], failure: Failure) -> Failure {
     let Some(first) = first else { return report.into() };
     let cli = Cli::command();
     let near = nearest(first, cli.get_subcommands().map(clap::Command::get_name));
+    let mut verb = false;
     for d in report.items.iter_mut().filter(|d| d.code == "D007" && d.help.is_none()) {
         let missing = d.place.file.as_deref() == Some(first) && !Path::new(first).exists();
         if missing && !near.is_empty() {
             d.help = Some(format!("did you mean the verb `{}`?", near.join("` or `")));
+            verb = true;
         }
+    }
+    // What the other words are as files is beside the point then.
+    if verb {
+        report.items.retain(|d| d.place.file.as_deref() == Some(first));
     }
     report.into()
 }

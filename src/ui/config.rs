@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, Place, Report};
 use crate::engine::command::nearest;
 use crate::limits::{MAX_CONFIG_KEYS, MAX_QUIET_MS, MAX_SAME_CODE};
 use crate::watch::QUIET;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::ops::Range;
 use toml::Spanned;
@@ -201,6 +202,27 @@ impl Config {
             let _ = writeln!(out, "{} = {}", quote(&key.name()), quote(command));
         }
         out
+    }
+
+    /// As JSON: an object for every setting, and then one for each of the user's keys.
+    pub fn to_json(&self) -> Vec<serde_json::Value> {
+        let setting = |s: &Setting| {
+            let value = s.values.get((s.get)(self)).copied().unwrap_or_default();
+            if s.values == BOOL {
+                let value = value == "true";
+                return json!({ "name": s.name, "value": value, "takes": [true, false], "about": s.about });
+            }
+            json!({ "name": s.name, "value": value, "takes": s.values, "about": s.about })
+        };
+        let number = |n: &Number| {
+            let (least, most) = n.range;
+            let range = json!({ "least": least, "most": most });
+            json!({ "name": n.name, "value": (n.get)(self), "takes": range, "about": n.about })
+        };
+        let key = |(key, command): (&_, &String)| json!({ "key": key, "command": command });
+        let keys = self.keys.own.iter().map(|(k, c)| (k.name(), c));
+        let keys: Vec<_> = keys.map(|(k, c)| key((&k, c))).collect();
+        SETTINGS.iter().map(setting).chain(NUMBERS.iter().map(number)).chain(keys).collect()
     }
 
     /// The theme, where `env` is what the environment asks for.

@@ -52,12 +52,6 @@ pub struct OpenArgs {
     /// Files to open.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// How the files are read.
-    #[command(flatten)]
-    pub rings: RingOpts,
-    /// How a module is lowered.
-    #[command(flatten)]
-    pub module: ModuleOpts,
     /// What to execute first.
     #[command(flatten)]
     pub commands: Commands,
@@ -79,6 +73,12 @@ pub struct OpenArgs {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub color: When,
+    /// How a module is lowered.
+    #[command(flatten)]
+    pub module: ModuleOpts,
+    /// How the files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
 }
 
 /// The subcommands.
@@ -137,6 +137,7 @@ pub enum Cmd {
 
 /// How output looks.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutOpts {
     /// Text for people, JSON for tools.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -180,6 +181,7 @@ impl LintOpts {
 
 /// How ring images are read.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Reading files")]
 pub struct RingOpts {
     /// Generation: v2, v3 or v4 [default: from the addresses, else v3].
     #[arg(long, value_name = "GEN")]
@@ -296,13 +298,12 @@ pub enum When {
     Never,
 }
 
-/// Reads `A:B`, a window of slots: from A up to, not including, B.
 /// Slots of the rings of a module.
 fn ring_slots(text: &str) -> Result<u64, String> {
     check_ring_slots(super::numbers::parse(text)?)
 }
 
-/// The slots of a raw image that are looked at.
+/// Reads `A:B`, a window of slots: from A up to, not including, B.
 fn window(text: &str) -> Result<(u64, u64), String> {
     crate::load::parse_window(text).map_err(|d| d.message)
 }

@@ -119,12 +119,12 @@ pub struct ShrinkArgs {
     /// Where to write the small module; standard output when absent or `-`.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How the module is read.
-    #[command(flatten)]
-    pub rings: RingOpts,
     /// How it is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
+    /// How the module is read.
+    #[command(flatten)]
+    pub rings: RingOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,

@@ -49,9 +49,9 @@ pub struct ConfigArgs {
     /// Read this file instead of the user's own.
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// When to use colour in what is said about errors.
-    #[arg(long, value_enum, default_value_t = When::Auto)]
-    pub color: When,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
 }
 
 /// `sample`.
@@ -149,6 +149,9 @@ pub struct GrammarsArgs {
     /// Write them into this directory, in place of listing them.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// How output looks.
+    #[command(flatten)]
+    pub out: OutOpts,
 }
 
 /// `completions`.

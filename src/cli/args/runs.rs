@@ -85,6 +85,9 @@ pub struct WatchArgs {
     /// The stage at which a module is run: loaded, peel, unroll, split, check, lower_dma, rings.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<String>,
+    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
+    #[arg(long, value_name = READING)]
+    pub reading: Option<Readings>,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
@@ -94,9 +97,6 @@ pub struct WatchArgs {
     /// What is accepted, and what counts as an error.
     #[command(flatten)]
     pub lints: LintOpts,
-    /// How DMB and SOW are read where the order of accesses is judged [default: dmb=full,sow=through].
-    #[arg(long, value_name = READING)]
-    pub reading: Option<Readings>,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
@@ -152,15 +152,15 @@ pub struct RenderArgs {
     /// Where the picture is written; standard output by default.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// When to use colour in what is said about errors.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
     /// How files are read.
     #[command(flatten)]
     pub rings: RingOpts,
-    /// When to use colour in what is said about errors.
-    #[arg(long, value_enum, default_value_t = When::Auto)]
-    pub color: When,
 }
 
 /// Keys to press.

@@ -158,12 +158,12 @@ pub struct ProvenanceArgs {
     /// The event at which the rings are looked at [default: the end of the run].
     #[arg(long, value_name = "EVENT")]
     pub at: Option<u64>,
-    /// How the files are read.
-    #[command(flatten)]
-    pub rings: RingOpts,
     /// How a module is lowered.
     #[command(flatten)]
     pub module: ModuleOpts,
+    /// How the files are read.
+    #[command(flatten)]
+    pub rings: RingOpts,
     /// How output looks.
     #[command(flatten)]
     pub out: OutOpts,
