@@ -254,17 +254,31 @@ impl Expr {
 
     /// Calls `f` for every name of something that the program has.
     pub fn each_place(&self, f: &mut dyn FnMut(&Expr)) {
+        self.each(&mut |e| {
+            if matches!(e, Expr::Place(_)) {
+                f(e);
+            }
+        });
+    }
+
+    /// Calls `f` with itself and every part of it.
+    pub fn each(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
         match self {
-            Expr::Place(_) => f(self),
             Expr::Slot { index: e, .. }
             | Expr::Mem { addr: e, .. }
             | Expr::Reg { offset: e, .. }
-            | Expr::Unary(_, e) => e.each_place(f),
+            | Expr::Unary(_, e) => e.each(f),
             Expr::Binary(_, a, b) => {
-                a.each_place(f);
-                b.each_place(f);
+                a.each(f);
+                b.each(f);
             }
-            Expr::Num(_) | Expr::Var(_) | Expr::Name(_) | Expr::Here(_) | Expr::Queue { .. } => {}
+            Expr::Num(_)
+            | Expr::Var(_)
+            | Expr::Place(_)
+            | Expr::Name(_)
+            | Expr::Here(_)
+            | Expr::Queue { .. } => {}
         }
     }
 

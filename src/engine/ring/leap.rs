@@ -4,6 +4,7 @@
 //! Two kinds of work are regular: an engine queue doing plain pairs, and the host staging the
 //! chunks of a long copy. Whatever is not exactly so is refused, and a plain step is made.
 
+mod near;
 mod strewn;
 
 use super::device::{Action, Packet, Work, next_action, resolve, rx_is_plain, single_work};

@@ -5,15 +5,19 @@
 //! an error. "Yes" promises nothing. Where nothing better is known, [`Interest::Every`].
 
 use super::Session;
+use super::eval::queue_of;
 use super::range::{Over, Value};
 use super::span::{Happened, Span, Touched};
 use super::stops::Area;
 use crate::engine::command::{Command, Unit, Who};
-use crate::engine::expr::Expr;
+use crate::engine::expr::{Expr, QueueRef};
 use crate::engine::program::QueueId;
 use crate::engine::ring::Machine;
 use crate::engine::ring::queue::Queue;
 use crate::udma::Dir;
+
+/// So many addresses are looked for ahead of a leap.
+const MAX_PLACES: usize = 8;
 
 /// The events that may matter.
 #[derive(Debug, Clone)]
@@ -149,6 +153,46 @@ impl Interest {
                 Value::None => false,
                 Value::Unsure => true,
             },
+        }
+    }
+
+    /// Addresses that a search comes to sooner when it knows where they are written next: those
+    /// of single slots, markers and words. Only for guessing how far a leap may go.
+    pub(super) fn places(&self, s: &Session) -> Vec<u64> {
+        let mut out = Vec::new();
+        self.add_places(s, &mut out);
+        // Where many are asked about one of them is always near.
+        if out.len() > MAX_PLACES { Vec::new() } else { out }
+    }
+
+    fn add_places(&self, s: &Session, out: &mut Vec<u64>) {
+        let slot = |id, dir: Dir, slot| s.machine.queue(id).map(|q| q.ring(dir).slot_addr(slot));
+        match self {
+            Interest::Any(of) | Interest::All(of) => of.iter().for_each(|i| i.add_places(s, out)),
+            Interest::Slots(id, dir, first, last) if first == last => {
+                out.extend(slot(*id, *dir, *first));
+            }
+            Interest::Bytes { area, writes: true, .. } => out.push(area.addr),
+            Interest::Holds(e) => e.each(&mut |e| {
+                let queue = |q: &QueueRef| queue_of(s, q).ok();
+                let marker = |id| s.machine.queue(id).map(|q| q.marker.saturating_add(4));
+                out.extend(match e {
+                    Expr::Slot { queue: q, dir, index, .. } => match **index {
+                        Expr::Num(index) => queue(q).and_then(|id| slot(id, *dir, index)),
+                        _ => None,
+                    },
+                    Expr::Mem { addr, .. } => match **addr {
+                        Expr::Num(addr) => Some(addr),
+                        _ => None,
+                    },
+                    Expr::Name(name) if name == "marker" => s.selected().and_then(marker),
+                    Expr::Queue { queue: q, path } if *path == ["marker"] => {
+                        queue(q).and_then(marker)
+                    }
+                    _ => None,
+                });
+            }),
+            _ => {}
         }
     }
 

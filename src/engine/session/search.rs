@@ -191,6 +191,7 @@ impl Session {
         }
         let leaps = !search.interest.is_every();
         let from = m.n;
+        let places = if leaps { search.interest.places(self) } else { Vec::new() };
         let mut reach = Reach::new();
         // The checkpoint up to which the stretch is known to matter.
         let mut looked = 0;
@@ -210,7 +211,10 @@ impl Session {
                     continue;
                 }
             }
-            if leaps && m.n >= reach.plain_to && self.try_leap(m, end, search, &mut reach)? {
+            if leaps
+                && m.n >= reach.plain_to
+                && self.try_leap(m, (end, &places), search, &mut reach)?
+            {
                 continue;
             }
             let prior = Prior::of(m, search.memory);
@@ -245,11 +249,17 @@ impl Session {
     fn try_leap<T>(
         &mut self,
         m: &mut Machine,
-        end: u64,
+        (end, places): (u64, &[u64]),
         search: &mut Search<'_, T>,
         reach: &mut Reach,
     ) -> Result<bool, Ended> {
         if !m.may_leap(self.timeline.program()) {
+            return Ok(false);
+        }
+        // Up to where a place that is asked about is most likely left alone.
+        let near = places.iter().filter_map(|at| m.untouched_to(*at)).min();
+        let end = near.map_or(end, |n| end.min(n));
+        if end <= m.n {
             return Ok(false);
         }
         let start = m.clone();

@@ -119,7 +119,9 @@ pub fn doubts(image: &RawImage, sized: bool, said: bool) -> Vec<Diagnostic> {
         }
         _ => {}
     }
-    if let Some((dir, slot, why)) = cut_short(image, sized) {
+    // Of slots that are none nothing else can be said.
+    let readable = out.is_empty();
+    if let Some((dir, slot, why)) = readable.then(|| cut_short(image, sized)).flatten() {
         let d = Diagnostic::new("D036", format!("the image looks cut: {why} (MODEL: a guess)"));
         out.push(d.at(Place::slot(SlotRef { queue: None, dir, index: slot })));
     }

@@ -148,3 +148,32 @@ fn a_leap_ends_before_an_edit() {
     p.edits = [50, 51, 300, 777].map(edit).to_vec();
     assert!(twins(&p, std::iter::empty()) > 300);
 }
+
+/// Where the host stages, the slot's next write is where it was guessed; so is the marker's where
+/// an engine works.
+#[test]
+fn the_next_write_of_a_place_is_where_it_was_guessed() {
+    let p = program(64, vec![copy(10 * 65_536), copy(30 * 65_536), copy(20 * 65_536)]);
+    let slot = TX + 7 * DESC_BYTES as u64;
+    let (mut m, mut guesses) = (Machine::new(&p), [0, 0]);
+    loop {
+        for (k, at) in [slot, MARKER + WORD].into_iter().enumerate() {
+            let Some(to) = m.untouched_to(at).filter(|_| m.may_leap(&p)) else { continue };
+            let mut ahead = m.clone();
+            let before = |m: &Machine| {
+                let mut bytes = [0; DESC_BYTES];
+                m.memory.read(at, &mut bytes[..4]);
+                bytes
+            };
+            let was = before(&ahead);
+            while ahead.n < to && ahead.step(&p).is_some() {
+                assert_eq!(before(&ahead), was, "{at:#x} from {} up to {to}", m.n);
+            }
+            guesses[k] += 1;
+        }
+        if m.step(&p).is_none() {
+            break;
+        }
+    }
+    assert!(guesses[0] > 20 && guesses[1] > 20, "{guesses:?}");
+}
