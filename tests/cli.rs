@@ -225,7 +225,7 @@ fn explain_knows_codes_faults_fields_words_and_commands() {
 fn explain_knows_words_labels_values_and_profiles() {
     for (name, told) in [
         ("len_ctrl", "word of a tx descriptor"),
-        ("meta_ctrl", "25:23  ssmae_op"),
+        ("meta_ctrl", "25:23   ssmae_op: "),
         ("WBAR", "write_barrier (field, meta_ctrl 26)"),
         ("notify", "notification (field"),
         ("free", "free (a value of a ring)"),

@@ -153,11 +153,12 @@ fn a_leap_ends_before_an_edit() {
 /// an engine works.
 #[test]
 fn the_next_write_of_a_place_is_where_it_was_guessed() {
-    let p = program(64, vec![copy(10 * 65_536), copy(30 * 65_536), copy(20 * 65_536)]);
+    let ops = [10, 30, 20].map(|chunks| copy(chunks << 16));
+    let p = fixture::program(true, 64, ops.to_vec());
     let slot = TX + 7 * DESC_BYTES as u64;
     let (mut m, mut guesses) = (Machine::new(&p), [0, 0]);
     loop {
-        for (k, at) in [slot, MARKER + WORD].into_iter().enumerate() {
+        for (k, at) in [slot, fixture::MARKER + WORD].into_iter().enumerate() {
             let Some(to) = m.untouched_to(at).filter(|_| m.may_leap(&p)) else { continue };
             let mut ahead = m.clone();
             let before = |m: &Machine| {
