@@ -41,7 +41,7 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
     if rings.is_empty() {
         return (None, report);
     }
-    let profile = opts.profile.or_else(|| images.iter().find_map(|i| i.profile));
+    let profile = opts.profile.or_else(|| profile(&rings, &mut report));
     let mut b = Builder {
         p: Program {
             aside: Aside { made_up: true, ..Aside::default() },
@@ -146,6 +146,25 @@ fn pair<'a>(image: &'a RawImage, opts: &LoadOptions, report: &mut Report) -> Opt
     }
     let (tx_order, rx_order) = (order(&tx, opts.start), order(&rx, opts.start));
     Some(Pair { image, tx, rx, tx_order, rx_order, from })
+}
+
+/// The driver that an index names. A program has one; where its rings name several, it is the
+/// first's, and said to be.
+fn profile(rings: &[Pair<'_>], report: &mut Report) -> Option<&'static Profile> {
+    let first = rings.iter().find_map(|r| r.image.profile)?;
+    let other = |r: &&Pair<'_>| r.image.profile.is_some_and(|p| p.name != first.name);
+    let mut others = rings.iter().filter(other);
+    if let Some((one, named)) = others.next().and_then(|r| Some((r, r.image.profile?))) {
+        let more = match others.count() {
+            0 => String::new(),
+            n => format!(", {n} more another as well"),
+        };
+        let name = &one.image.name;
+        let why =
+            format!("run under {first}, the first ring's driver: `{name}` names {named}{more}");
+        report.push(Diagnostic::new("D028", why).help("--profile chooses").in_file(name));
+    }
+    Some(first)
 }
 
 /// The generation: given, named by an index, told by the host window, or v3.
@@ -431,8 +450,11 @@ fn count(n: u64) -> u32 {
 /// Acks what both directions have, so that never more is acked than is outstanding.
 fn end(queue: QueueId, batch: &Batch) -> HostOp {
     let count = count(batch.tx.min(batch.rx));
+    // A completion pair alone, as where a lap ends in front of it: with the timing of any other
+    // wait the driver's arithmetic would wrap and time stand at its end.
+    let kind = if count < 2 { WaitKind::IntraDevice } else { WaitKind::Sync };
     match batch.end {
-        Some(marker) => HostOp::Wait { queue, marker, count, kind: WaitKind::Sync },
+        Some(marker) => HostOp::Wait { queue, marker, count, kind },
         None => HostOp::WaitIdle { queue, count },
     }
 }
