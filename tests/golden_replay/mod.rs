@@ -121,6 +121,34 @@ impl Call {
     }
 }
 
+/// The fields of a recorded run. All of them are compared, but for its name and title.
+const FIELDS: &[&str] = &[
+    "name",
+    "title",
+    "driver",
+    "arch",
+    "ring",
+    "engine",
+    "qid",
+    "nc_id",
+    "pci_host_base",
+    "tx_ring_base",
+    "rx_ring_base",
+    "state_after_init",
+    "marker_memory",
+    "tx_image",
+    "rx_image",
+    "memory",
+    "state_final",
+    "hw_registers_final_model",
+    "marker_words",
+    "doorbells",
+    "pending_per_copy_start",
+    "counts",
+    "init_writes",
+    "events",
+];
+
 pub struct Replay {
     run: Value,
     dir: PathBuf,
@@ -683,6 +711,9 @@ impl Replay {
     /// What stands in the record around the events, and memory as it is before them.
     fn compare_setting(&self, m: &Machine) {
         let (run, name, arch) = (&self.run, &self.name, self.program.arch);
+        for key in run.as_object().unwrap().keys() {
+            assert!(FIELDS.contains(&key.as_str()), "{name}: nothing compares `{key}`");
+        }
         let number = |v: &Value| v.as_u64().unwrap();
         assert_eq!(hex_u64(&run["pci_host_base"]), arch.host_base(), "{name}");
         let unit = reg::engine_base(arch, self.queue.engine);

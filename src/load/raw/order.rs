@@ -20,6 +20,17 @@ pub struct Order {
     pub beyond: Option<u64>,
 }
 
+impl Order {
+    /// The order without its oldest slots.
+    #[must_use]
+    pub fn without_oldest(self, slots: u64, n: u64) -> Order {
+        let n = n.min(self.count);
+        let start = self.start + n;
+        let phase = if start < slots { self.phase } else { next_ring_id(self.phase) };
+        Order { start: start % slots.max(1), count: self.count - n, phase, ..self }
+    }
+}
+
 /// The phase of slot `i`, or of the next slot that carries one: META has none.
 fn phase(ring: &RingView, i: u64) -> Option<u8> {
     (i..ring.slots())

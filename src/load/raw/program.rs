@@ -3,7 +3,7 @@
 //! All of it is MODEL, since a copied-out ring says nothing of its host; each assumption is
 //! a note in the report. `docs/formats.md`, "From a raw image to a program", has the rules.
 
-use super::batch::{Batch, Cut, cut};
+use super::batch::{Batch, Cut, cut, older_than_the_other};
 use super::memory::{Ranges, Touched};
 use super::order::{Order, order};
 use super::{Batching, RawImage, RingView};
@@ -247,6 +247,7 @@ impl Builder<'_> {
             // A padded ring cannot go around at the image's end: its newest lap is taken.
             [newest_lap(&pair.tx, pair.tx_order), newest_lap(&pair.rx, pair.rx_order)]
         };
+        let orders = self.lined_up(pair, orders);
         let [tx_order, rx_order] = &orders;
         // An equal share of the script for each image that is left.
         let room = (MAX_HOST_OPS - self.p.script.len()) / self.left.max(1);
@@ -376,6 +377,33 @@ impl Builder<'_> {
                 self.note(pair, dir, b, Diagnostic::new("R020", why));
             }
         }
+    }
+
+    /// The orders without what is older than the other ring reaches back, where the two do not
+    /// begin alike: the engine would pair what was never meant for each other.
+    fn lined_up(&mut self, pair: &Pair<'_>, orders: [Order; 2]) -> [Order; 2] {
+        let [tx, rx] = orders;
+        let alike = (tx.start, tx.count) == (rx.start, rx.count);
+        // Only a full ring has lost anything; where both are in the same lap, Rx that reaches
+        // further was armed early.
+        let full = pair.tx.slots() == tx.count || pair.rx.slots() == rx.count;
+        let laps_differ = tx.wrapped || rx.wrapped || (full && tx.phase != rx.phase);
+        if alike || !laps_differ || self.opts.start.is_some() {
+            return orders;
+        }
+        let (from_tx, from_rx) = older_than_the_other([(&pair.tx, &tx), (&pair.rx, &rx)]);
+        for (dir, o, n) in [(Dir::Tx, tx, from_tx), (Dir::Rx, rx, from_rx)] {
+            if n > 0 {
+                let other = if dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+                let why = format!(
+                    "the oldest {slots} of {dir} belong to what {other} no longer holds: left out",
+                    slots = count_of(n, "slot")
+                );
+                self.note(pair, dir, o.start, Diagnostic::new("R020", why));
+            }
+        }
+        let slots = |dir| pair.of(dir).0.slots();
+        [tx.without_oldest(slots(Dir::Tx), from_tx), rx.without_oldest(slots(Dir::Rx), from_rx)]
     }
 
     fn batch_notes(&mut self, pair: &Pair<'_>, cut: &Cut, orders: &[Order; 2]) {

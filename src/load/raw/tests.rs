@@ -28,14 +28,19 @@ fn read(d: &[Desc], choice: Option<RingChoice>) -> Result<RawImage, Diagnostic> 
 /// Slots of a ring of 32 in which `n` slots were written in all, every third a completion
 /// pair, as they lie at the end.
 fn written(n: u64, size: u64) -> RawImage {
-    let (mut t, mut r) =
-        (vec![Desc::default(); size as usize], vec![Desc::default(); size as usize]);
+    written_in(n, [size, size])
+}
+
+/// The same in rings of two sizes.
+fn written_in(n: u64, sizes: [u64; 2]) -> RawImage {
+    let [mut t, mut r] = sizes.map(|size| vec![Desc::default(); size as usize]);
     for i in 0..n {
-        let (slot, phase) = ((i % size) as usize, (1 + i / size) as u32 & 3);
-        (t[slot], r[slot]) = if i % 3 == 2 {
-            (tx(phase, 4, MARK), rx(phase, 4, MARK + 4))
+        let [(tx_slot, tx_phase), (rx_slot, rx_phase)] =
+            sizes.map(|size| ((i % size) as usize, (1 + i / size) as u32 & 3));
+        (t[tx_slot], r[rx_slot]) = if i % 3 == 2 {
+            (tx(tx_phase, 4, MARK), rx(rx_phase, 4, MARK + 4))
         } else {
-            (tx(phase, 256, HOST + i * 256), rx(phase, 256, 0x10_0000 + i * 256))
+            (tx(tx_phase, 256, HOST + i * 256), rx(rx_phase, 256, 0x10_0000 + i * 256))
         };
     }
     let rings =
@@ -156,6 +161,35 @@ fn load_raw_two_laps_begin_where_the_older_one_lies() {
         program(&written(40, 32), &LoadOptions { start: Some(20), ..LoadOptions::default() });
     assert_eq!(p.queues[0].first[1].slot, 20);
     assert!(starts(&p).iter().map(|s| s.0).sum::<u32>() > 12);
+}
+
+/// Rings of two sizes go around at different times; whatever is still in both of them meets its
+/// own other side.
+#[test]
+fn load_raw_rings_of_two_sizes_are_lined_up_where_they_end() {
+    use crate::engine::ring::EventKind;
+    for sizes in [[64, 32], [32, 64], [32, 48], [128, 32], [48, 128]] {
+        for n in [20, 32, 33, 47, 50, 64, 65, 90, 100, 129, 200, 331] {
+            let (p, codes) = program(&written_in(n, sizes), &LoadOptions::default());
+            let (mut from, mut moved) = (0, 0);
+            let done = crate::engine::ring::machine::run(&p, |_, e| {
+                match e.kind {
+                    EventKind::Read { addr, .. } => from = addr,
+                    EventKind::Visible { addr, len: 256, .. } => {
+                        assert_eq!(addr - 0x10_0000, from - HOST, "{sizes:?}, {n} written");
+                        moved += 1;
+                    }
+                    _ => {}
+                }
+                true
+            });
+            assert_eq!((done.machine.faults(), done.machine.timeouts()), (0, 0), "{sizes:?} {n}");
+            let both = n.min(sizes[0]).min(sizes[1]);
+            assert!(moved + 2 >= both * 2 / 3, "{sizes:?}, {n} written: {moved} moved");
+            let cut = n > sizes[0].min(sizes[1]);
+            assert_eq!(codes.contains(&"R020"), cut, "{sizes:?}, {n} written");
+        }
+    }
 }
 
 /// A pair that the driver refused took a slot of each ring and left in it what the lap before put
