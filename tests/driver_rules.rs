@@ -461,7 +461,7 @@ impl Driver {
         let (engine, queue, bar0) = self.place();
         let arch = ["v3", "v4", "v2"][usize::from(self.set.v2) * 2 + usize::from(self.set.v4)];
         let size = self.set.size;
-        let pointer = |n: u64| n % size | (1 + n / size) % 4 << 30;
+        let pointer = |n: u64| (n % size) | (((1 + n / size) % 4) << 30);
         let mut run = json!({
             "name": "made", "driver": format!("2.{}.0.0", self.set.release), "arch": arch,
             "ring": {"requested_descs": size, "desc_count": size, "entry_bytes": 16,
