@@ -611,6 +611,21 @@ proptest! {
         });
     }
 
+    /// Four batches, two in flight: the last is rung while the one before waits for the device.
+    #[test]
+    fn late_zero_copies_are_those_of_the_rules(latency in 1..9u64, pages in 190..260u64) {
+        let (release, size) = (24, 256);
+        let set = Setting { v2: true, release, v4: false, core: 0, size, latency, seed: 0 };
+        compare(set, |d| {
+            let (host, length) = (d.host(), pages * PAGE - 5000);
+            d.buffer("host", host, length + SLACK, None);
+            d.buffer("device", HBM, length + SLACK, Some(1));
+            d.call(format!("zero-copy {length}"));
+            let ret = d.zero_copy(host + 2915, HBM, length, false);
+            d.done(ret);
+        });
+    }
+
     #[test]
     fn memsets_are_those_of_the_rules(
         set in setting(),

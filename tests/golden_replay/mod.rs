@@ -8,6 +8,7 @@ use dmadbg::udma::profile::WaitKind;
 use dmadbg::udma::{Barrier, Desc, Dir, Generation, Profile, View, reg, ring};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn hex_u64(v: &Value) -> u64 {
@@ -48,6 +49,31 @@ fn calls(run: &Value) -> Vec<Call> {
             }
             _ if open => out.last_mut().unwrap().events.push(e.clone()),
             _ => out.last_mut().unwrap().after.push(e.clone()),
+        }
+    }
+    out
+}
+
+/// How long after its doorbell the device began, by call: told by the first bell of a call that
+/// finds nothing else waiting for the device. What is rung while another bell waits is done with
+/// that.
+fn latencies(run: &Value) -> BTreeMap<usize, u64> {
+    let events = run["events"].as_array().unwrap();
+    let (mut call, mut waiting, mut out) = (0, None, BTreeMap::new());
+    for (n, e) in events.iter().enumerate() {
+        let t = e["t_us"].as_u64().unwrap();
+        let lost = || events.get(n + 1).is_some_and(|next| kind(next) == "hw_note");
+        match kind(e) {
+            "call" => call += 1,
+            "mmio_write" if e["queue"] == "tx" && e["reg"] == "drtp_inc" && !lost() => {
+                waiting.get_or_insert((call, t));
+            }
+            "hw_retire" => {
+                if let Some((call, rung)) = waiting.take() {
+                    out.entry(call - 1).or_insert(t - rung);
+                }
+            }
+            _ => {}
         }
     }
     out
@@ -235,6 +261,7 @@ impl Replay {
         let mut held = false;
         let mut latency = 0;
         let mut pending_async = false;
+        let begins = latencies(&self.run);
         for (i, call) in calls.iter().enumerate() {
             let lost = call
                 .of("hw_note")
@@ -272,7 +299,11 @@ impl Replay {
                         let t = call.events[at]["t_us"].as_u64().unwrap();
                         // An earlier bell's work that ends inside this call says nothing of
                         // this one's: both have the same latency.
-                        let l = if at > bell_at { t - rung } else { 0 };
+                        let l = match begins.get(&i) {
+                            Some(l) => *l,
+                            None if at > bell_at => t - rung,
+                            None => 0,
+                        };
                         if l != latency {
                             latency = l;
                             self.push(HostOp::Device(DeviceOp::Latency(l)));
