@@ -109,13 +109,60 @@ fn an_ambiguous_word_has_every_reading() {
 }
 
 #[test]
+fn a_queue_that_nobody_has_or_that_is_the_firmwares_is_said_to_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("q.dma");
+    for (arch, queue, place) in [
+        ("v2", "e33.q0", ""),
+        ("v2", "e34.q0", ", on an engine that v2 does not have"),
+        ("v2", "e10.q14", ", kept for the firmware"),
+        ("v2", "e11.q14", ""),
+        ("v3", "e34.q0", ""),
+        ("v3", "e131.q14", ""),
+        ("v4", "e127.q14", ""),
+        ("v4", "e120.q14", ", kept for the firmware"),
+    ] {
+        let rings = "tx=0x40041000 tx_size=64 rx=0x40021000 rx_size=64";
+        std::fs::write(&path, format!("dma 1\narch {arch}\nqueue {queue} {rings}\n")).unwrap();
+        let out = run(&["run", "--no-init", path.to_str().unwrap(), "-e", "info queue"]).out;
+        assert!(out.contains(&format!("queue {queue}{place}, not initialised")), "{out}");
+    }
+}
+
+/// A word may be more than the bits of a descriptor; which it is nothing says.
+#[test]
+fn a_word_that_is_a_constant_is_said_to_be() {
+    for k in dmadbg::udma::known::KNOWN {
+        let word = format!("{:#010x}", k.value);
+        for verb in ["decode", "explain"] {
+            let text = run(&[verb, &word]).out;
+            assert!(text.ends_with(&format!("constant {word}  {}\n", k.meaning)), "{text}");
+            let json = json_lines(&run(&[verb, &word, "--format", "json"]).out);
+            assert_eq!(json.len(), 2);
+            assert!(json.iter().all(|o| o["constant"] == k.meaning), "{json:?}");
+        }
+    }
+    assert!(!run(&["decode", "0x01080003"]).out.contains("constant"));
+}
+
+#[test]
 fn words_of_a_given_kind() {
     assert!(run(&["decode", "--as", "cause-m2s", "0x20000"]).out.contains("PREFETCH_RING_ID"));
     assert!(run(&["decode", "--as", "cause-s2m", "0x1000000"]).out.contains("PKT_LEN"));
     assert!(run(&["decode", "--as", "drtp", "0x40000010"]).out.contains("16"));
     assert!(run(&["decode", "--as", "len_ctrl", "0x4d000004"]).out.contains("dmb"));
     assert!(run(&["decode", "--as", "meta_ctrl", "0x01080003"]).out.contains("copy"));
-    assert_eq!(run(&["decode", "--as", "state", "0x0"]).status, 0);
+    let state = |value| run(&["decode", "--as", "state", value]).out;
+    assert!(state("0x0").ends_with("the driver reads it as idle\n"));
+    assert!(state("0x101").ends_with("the driver reads it as normal\n"));
+    assert!(state("0x2011").ends_with("the driver reads it as abort\n"));
+    let stream = "the driver reads it as abort; idle in S2M while its stream is disabled\n";
+    assert!(state("0x20").ends_with(stream));
+    let json = json_lines(&run(&["decode", "--as", "state", "0x20", "--format", "json"]).out);
+    assert_eq!(
+        (&json[0]["state"], &json[0]["state_stream_off"]),
+        (&"abort".into(), &"idle".into())
+    );
     assert_eq!(run(&["decode", "--as", "len_ctrl", "zz"]).status, 2);
     assert_eq!(run(&["decode", "--as", "len_ctrl", "0x123456789"]).status, 2);
 }

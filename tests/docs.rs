@@ -92,6 +92,14 @@ fn dtypes() -> String {
     out
 }
 
+fn known() -> String {
+    let mut out = "| word | meaning |\n|---|---|\n".to_owned();
+    for k in dmadbg::udma::known::KNOWN {
+        let _ = writeln!(out, "| {:#010x} | {} |", k.value, k.meaning);
+    }
+    out
+}
+
 fn payload_table(table: &[Field]) -> String {
     let mut out = "| word | bits | name | meaning |\n|---|---|---|---|\n".to_owned();
     for f in table {
@@ -123,6 +131,7 @@ fn wire_tables_are_those_of_the_code() {
             ("meta", fields(View::Meta)),
             ("classes", classes()),
             ("dtypes", dtypes()),
+            ("known", known()),
         ],
     );
 }

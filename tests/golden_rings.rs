@@ -209,7 +209,11 @@ fn golden_staging_errors_leave_the_ring_as_the_driver_does() {
         };
         let (before, after) =
             (pos("tx_rx_next_and_ring_id_before"), pos("tx_rx_next_and_ring_id_after"));
-        let size = if note.contains("ring of 96") { 96 } else { 64 };
+        let said = note
+            .split("ring of ")
+            .nth(1)
+            .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+        let size = said.unwrap_or(64);
         let mut p = program(profile, arch, size);
         p.queues[0].allocatable = !note.contains("not allocatable");
         // Bring the cursors to where the record has them: stage and ack.

@@ -177,6 +177,14 @@ impl Order {
         self.boundary < self.len
     }
 
+    /// Whether slots of this ring or of the other side's, `other`, were written over, so that what
+    /// met them has no counterpart: one of them went around, or is full and of another lap.
+    pub fn lost_some(&self, other: &Order) -> bool {
+        let full = self.used == self.len || other.used == other.len;
+        let laps_differ = self.phased && other.phased && self.phase != other.phase;
+        self.wrapped() || other.wrapped() || (full && laps_differ)
+    }
+
     /// The phase that a slot's place asks for.
     pub fn expected(&self, index: u64) -> u8 {
         if index < self.boundary { self.phase } else { self.phase.wrapping_sub(1) & RING_ID_MASK }

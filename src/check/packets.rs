@@ -87,7 +87,9 @@ pub fn descs_limit(ctx: &Context<'_>, dir: Dir, first: u64, descs: u64, sink: &m
     if descs > limit {
         sink.at("D019", (dir, first), || {
             let profile = ctx.pair.profile;
-            format!("the packet has {descs_descriptors}, {profile} lets the engine accept {limit} (PREFETCH_MAX_DESC)", descs_descriptors = count_of(descs, "descriptor"))
+            // The engine's half that writes has no cause for it.
+            let cause = if dir == Dir::Tx { "M2S PREFETCH_MAX_DESC" } else { "no cause tells of it" };
+            format!("the packet has {descs_descriptors}, {profile} lets the engine accept {limit} ({cause})", descs_descriptors = count_of(descs, "descriptor"))
         });
     }
 }

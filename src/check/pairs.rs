@@ -37,7 +37,7 @@ impl Check for Pairs {
         };
         let mut packets = TxPackets::new(tx_slots, tx.wrapped());
         let mut receivers = Receivers { slots: rx_slots, back: VecDeque::new() };
-        if tx.wrapped() || rx.wrapped() {
+        if tx.lost_some(&rx) {
             line_up(ctx, &mut packets, &mut receivers);
         }
         loop {

@@ -81,6 +81,21 @@ proptest! {
         prop_assert_eq!(order.used, n.min(len) as u64);
     }
 
+    /// Rings of two sizes go around at different times: what the smaller one lost is no fault.
+    #[test]
+    fn whatever_is_staged_in_rings_of_two_sizes_is_clean(
+        len in prop::sample::subsequence(vec![32usize, 48, 64, 128], 2),
+        turned in any::<bool>(),
+        n in prop_oneof![0usize..200, (1usize..6).prop_map(|k| 32 * k)],
+        seed in any::<u64>(),
+    ) {
+        let [a, b] = if turned { [len[1], len[0]] } else { [len[0], len[1]] };
+        let sizes = |i| 1 + seed.wrapping_mul(i + 1) % 65_536;
+        let (t, _) = staged(a, (0..n as u64).map(sizes));
+        let (_, r) = staged(b, (0..n as u64).map(sizes));
+        prop_assert_eq!(findings(Some(&t), Some(&r)), [], "{} and {}, {} staged", a, b, n);
+    }
+
     #[test]
     fn one_wrong_phase_is_found_where_it_is(n in 10usize..64, slot in 0usize..64, by in 1u32..4) {
         prop_assume!(slot + 1 < n);

@@ -37,6 +37,7 @@ impl Default for Defaults {
 enum Number {
     Plain(u64),
     Text(String),
+    Other(Value),
 }
 
 impl Number {
@@ -44,6 +45,7 @@ impl Number {
         match self {
             Number::Plain(n) => Ok(*n),
             Number::Text(t) => numbers::parse(t).map_err(|e| format!("`{key}`: {e}")),
+            Number::Other(v) => Err(format!("`{key}` is {v}, not a whole number from 0 on")),
         }
     }
 }
@@ -95,11 +97,11 @@ impl Line {
     /// The code; the name counts only where there is no code.
     fn barrier(&self) -> Result<u32, String> {
         match (self.barrier_code, &self.barrier) {
-            // The call takes an enum: what does not fit 32 bits signed cannot be passed.
-            (Some(code), _) => match i32::try_from(code) {
-                Ok(code) => Ok(code.cast_unsigned()),
-                Err(_) => Err("`barrier_code` does not fit 32 bits".to_owned()),
-            },
+            // The call takes an enum of 32 bits, whose sign nobody looks at.
+            (Some(code), _) => i32::try_from(code)
+                .map(i32::cast_unsigned)
+                .or_else(|_| u32::try_from(code))
+                .map_err(|_| "`barrier_code` does not fit 32 bits".to_owned()),
             (None, Some(Value::String(name))) => {
                 name.parse::<Barrier>().map(Barrier::code).map_err(|e| e.to_string())
             }
@@ -345,5 +347,13 @@ mod tests {
             let (ok, a) = ask(bad);
             assert!(!ok && a["error"].is_string() && a.get("ret").is_none(), "{bad}");
         }
+        // What is wrong names its key.
+        for n in ["-4", "1.5", "true", "[4]", "\"1k\""] {
+            let (_, a) = ask(&format!(r#"{{"src":1,"dst":2,"size":{n}}}"#));
+            assert!(a["error"].as_str().is_some_and(|e| e.starts_with("`size`")), "{n}: {a}");
+        }
+        // The same 32 bits, with a sign and without.
+        let code = |c: &str| ask(&format!(r#"{{"src":1,"dst":2,"size":4,"barrier_code":{c}}}"#)).1;
+        assert_eq!(code("-1"), code("4294967295"));
     }
 }

@@ -7,7 +7,9 @@ use super::rows;
 use crate::diag::{Diagnostic, Report};
 use crate::load::RingChoice;
 use crate::udma::reg::FieldRow;
-use crate::udma::{Desc, Dir, Generation, View, Word, cause, count_of, notes, reg, sentence};
+use crate::udma::{
+    Desc, Dir, EngineState, Generation, View, Word, cause, count_of, known, notes, reg, sentence,
+};
 use serde_json::{Value, json};
 use std::io;
 
@@ -121,10 +123,24 @@ fn single(
 ) -> io::Result<()> {
     let dir = if ring == Some(RingChoice::Rx) { Dir::Rx } else { Dir::Tx };
     let view = rows::view_of(dir, value);
+    let known = known(value);
     for w in &Word::of(view)[..2] {
         // The second word of a Tx descriptor reads the same under META.
         let view = if *w == Word::MetaCtrl { View::Tx } else { view };
-        word(*w, view, value.into(), arch, out)?;
+        if out.json() {
+            let mut object = rows::word_json(*w, view, value.into(), arch);
+            if let (Some(k), Some(o)) = (known, object.as_object_mut()) {
+                o.insert("constant".into(), k.meaning.into());
+            }
+            out.value(&object)?;
+        } else {
+            word(*w, view, value.into(), arch, out)?;
+        }
+    }
+    if let Some(k) = known.filter(|_| !out.json()) {
+        let title =
+            out.styled(Style::Bold, &format!("constant {}", rows::hex_string(value.into(), 8)));
+        out.line(&format!("{title}  {}", k.meaning))?;
     }
     Ok(())
 }
@@ -178,6 +194,12 @@ pub fn whole(
     Ok(())
 }
 
+/// What a half of an engine is by its state register: as it stands, and in S2M while its stream
+/// is disabled.
+fn half_states(value: u32) -> [EngineState; 2] {
+    [false, true].map(|off| EngineState::decode(value, off))
+}
+
 /// A word of a named kind.
 fn one_as(kind: WordKind, value: u32, arch: Generation, out: &mut Out<'_>) -> io::Result<()> {
     let (name, fields) = match kind {
@@ -200,7 +222,13 @@ fn one_as(kind: WordKind, value: u32, arch: Generation, out: &mut Out<'_>) -> io
             .iter()
             .map(|r| json!({"name": r.name, "bits": bits(r), "value": r.value, "text": r.words}))
             .collect();
-        return out.value(&json!({"word": name, "value": shown, "fields": fields}));
+        let mut object = json!({"word": name, "value": shown, "fields": fields});
+        if kind == WordKind::State {
+            let [plain, off] = half_states(value).map(EngineState::name);
+            object["state"] = plain.into();
+            object["state_stream_off"] = off.into();
+        }
+        return out.value(&object);
     }
     let title = out.styled(Style::Bold, &format!("{name} {shown}"));
     out.line(&title)?;
@@ -209,6 +237,15 @@ fn one_as(kind: WordKind, value: u32, arch: Generation, out: &mut Out<'_>) -> io
     }
     for r in &fields {
         out.line(&format!("  {:>5}  {:<18} {:<8} {}", bits(r), r.name, r.value, r.words))?;
+    }
+    if kind == WordKind::State {
+        let [plain, off] = half_states(value);
+        let alone = if plain == off {
+            String::new()
+        } else {
+            format!("; {off} in S2M while its stream is disabled")
+        };
+        out.line(&format!("  the driver reads it as {plain}{alone}"))?;
     }
     Ok(())
 }

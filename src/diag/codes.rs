@@ -798,10 +798,10 @@ pub static CODES: &[CodeInfo] = &[
     ),
     code(
         ("D028", Note),
-        "generation or queue assumed",
-        "An image does not name its generation (told from the host window, else v3) or a queue of its own.",
-        "A raw image: the bits are the same under every generation and on every queue.",
-        "Say it: --arch v2, v3 or v4; --engine, --queue.",
+        "generation, queue or driver assumed",
+        "An image does not name its generation (told from the host window, else v3) or a queue of its own, or the images of a dump name several drivers, of which a program has one.",
+        "A raw image: the bits are the same under every generation, on every queue and by every driver.",
+        "Say it: --arch v2, v3 or v4; --engine, --queue; --profile.",
     ),
     code(
         ("D029", Warning),
@@ -1565,6 +1565,13 @@ pub static CODES: &[CodeInfo] = &[
         "A ring base is written to the engine whose low bits are lost: the engine fetches from before the ring's first slot.",
         "A ring that was not allocated at a multiple of 256 bytes, and registers that are written directly.",
         "Align the ring to 256 bytes.",
+    ),
+    code(
+        ("R056", Warning),
+        "wait that wraps",
+        "A wait is made for fewer than two descriptors. The driver's arithmetic takes one off for the marker and goes below zero in 64 bits: the first delay, or the time until the wait runs out, is longer than any life.",
+        "A completion pair without data, or a count that leaves the marker out.",
+        "Wait for the data and the marker: 2 at least.",
     ),
     code(
         ("S001", Error),

@@ -240,6 +240,7 @@ pub static EXAMPLES: &[(&str, &str)] = &[
     ("R053", "64 bytes to 32 bytes before the end of `out`, behind which `behind` begins."),
     ("R054", "A batch without a completion pair and `wait marker=marker`."),
     ("R055", "`reg_write engine=5 offset=0x4028 value=0x40041030`."),
+    ("R056", "`wait e128.q0 marker=marker count=1` sleeps for 18446744073709551615 us on v3."),
     ("S001", "`stpe`: the nearest is `step`."),
     ("S002", "`re` is `restart` or one of the reverse verbs."),
     ("S003", "`step five`."),

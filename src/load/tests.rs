@@ -118,6 +118,42 @@ fn load_directory_makes_a_queue_of_every_ring() {
     assert_eq!(p.queues[0].id.to_string(), "e5.q3");
 }
 
+/// A program has one driver: where a dump's rings name several, it is said whose is taken.
+#[test]
+fn load_directory_says_whose_driver_is_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let drivers = ["2.24.7.0", "2.26.5.0", "2.24.7.0", "2.25.4.0"];
+    let names = ["a", "b", "c", "d"];
+    let mut runs = Vec::new();
+    for (name, driver) in names.into_iter().zip(drivers) {
+        for (ring, word1) in [("tx", 0x0108_0003u32), ("rx", 0)] {
+            let mut slots = vec![0; 32 * 16];
+            let words = [0x0d00_0004, word1, 0x1000, 0].map(u32::to_le_bytes).concat();
+            slots[..16].copy_from_slice(&words);
+            std::fs::write(dir.path().join(format!("{name}.{ring}.bin")), slots).unwrap();
+        }
+        let file = serde_json::json!({"file": format!("{name}.tx.bin")});
+        runs.push(serde_json::json!({"driver": driver, "arch": "v3", "tx_image": file}));
+    }
+    let told = |runs: &[serde_json::Value], opts: &LoadOptions| {
+        let index = serde_json::json!({ "runs": runs }).to_string();
+        std::fs::write(dir.path().join("index.json"), index).unwrap();
+        let l = open(&[dir.path().to_owned()], opts).unwrap();
+        let of_driver = l.report.items.iter().filter(|d| d.message.starts_with("run under"));
+        let said: Vec<_> = of_driver.map(|d| (d.code, d.message.clone())).collect();
+        (l.program.unwrap().profile.name, said)
+    };
+    let text =
+        "run under dkms-2.24, the first ring's driver: `b` names dkms-2.26, 1 more another as well";
+    let said = vec![("D028", text.to_owned())];
+    assert_eq!(told(&runs, &LoadOptions::default()), ("dkms-2.24", said));
+    let asked =
+        LoadOptions { profile: Some(&crate::udma::profile::PROFILES[1]), ..LoadOptions::default() };
+    assert_eq!(told(&runs, &asked), ("dkms-2.25", vec![]));
+    let same = [runs[0].clone(), runs[2].clone()];
+    assert_eq!(told(&same, &LoadOptions::default()), ("dkms-2.24", vec![]));
+}
+
 #[test]
 fn load_two_files_become_one_queue() {
     let dir = tempfile::tempdir().unwrap();

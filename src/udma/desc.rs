@@ -196,6 +196,12 @@ impl Desc {
     pub fn meta_index(self) -> u8 {
         (self.len_ctrl >> 24 & 0xfb) as u8
     }
+
+    /// The other index that the bits may stand for: bit 2 is laid over FIRST. None where FIRST
+    /// is clear, since then bit 2 is as well.
+    pub fn meta_index_or(self) -> Option<u8> {
+        self.first().then_some(self.meta_index() | 4)
+    }
 }
 
 /// Reads the descriptors of an image; a tail shorter than sixteen bytes is left out.

@@ -150,8 +150,8 @@ pub fn notes(desc: Desc, dir: Dir, arch: Generation) -> Vec<Note> {
     }
     match view {
         View::Meta => {
-            let index = desc.meta_index();
-            say("D012", format!("META index is {index} or {}", index | 4).into());
+            let clear = if desc.first() { "" } else { ", and FIRST, which META has set, is clear" };
+            say("D012", format!("META index is {}{clear}", meta_index_words(desc)).into());
         }
         View::Tx => class_notes(desc.word1, &mut say),
         View::Rx if desc.word1 != 0 => {
@@ -376,11 +376,18 @@ pub fn sentence(desc: Desc, dir: Dir, arch: Generation) -> String {
     out
 }
 
+/// The index of a META descriptor as far as it can be read back: `1 or 5`.
+pub fn meta_index_words(desc: Desc) -> String {
+    match desc.meta_index_or() {
+        Some(other) => format!("{} or {other}", desc.meta_index()),
+        None => desc.meta_index().to_string(),
+    }
+}
+
 fn meta_sentence(desc: Desc) -> String {
-    let index = desc.meta_index();
     let mut out = format!(
-        "parameters (META) with index {index} or {}: {:#010x} and {:#010x}; moves no data",
-        index | 4,
+        "parameters (META) with index {}: {:#010x} and {:#010x}; moves no data",
+        meta_index_words(desc),
         desc.word(Word::Meta1),
         desc.word(Word::Meta2)
     );

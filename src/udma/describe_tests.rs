@@ -49,6 +49,11 @@ fn each_note_arises_from_its_bit() {
     assert_eq!(codes(desc(0x0d00_1000, 0x0108_0007, 0), Dir::Tx, Generation::V3), ["D010"]);
     assert_eq!(codes(desc(0x0d00_0000, 0x0108_0003, 0), Dir::Tx, Generation::V3), ["D011"]);
     assert_eq!(codes(Desc::new_meta(9, 0, 1, 2), Dir::Tx, Generation::V3), ["D012"]);
+    let text = |d: Desc| notes(d, Dir::Tx, Generation::V3).remove(0).text;
+    assert_eq!(text(Desc::new_meta(9, 0, 1, 2)), "META index is 9 or 13");
+    // Nothing lies over bit 2 of the index where FIRST is clear.
+    let clear = "META index is 9, and FIRST, which META has set, is clear";
+    assert_eq!(text(desc(0x0980_0000, 0, 0)), clear);
     assert_eq!(codes(desc(0x0d00_1000, 0x0200_0000, 0), Dir::Tx, Generation::V3), ["D013"]);
     assert_eq!(codes(desc(0x0d00_1000, 0x0300_0000, 0), Dir::Tx, Generation::V3), ["D014"]);
     assert_eq!(codes(desc(0x0100_1000, 0, 1 << 61), Dir::Rx, Generation::V3), ["D015"]);

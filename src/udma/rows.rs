@@ -4,7 +4,7 @@
 //! of slots prints as fast as it is read. Every bit position comes from the field table.
 
 use crate::udma::class::{self, Class};
-use crate::udma::describe::{grouped_hex, is_plain, named, op_names};
+use crate::udma::describe::{grouped_hex, is_plain, meta_index_words, named, op_names};
 use crate::udma::{Desc, Dir, Field, Generation, View, Word, digits, field, notes, payload};
 use serde_json::Value;
 
@@ -220,9 +220,7 @@ pub fn push_text_plainly(out: &mut String, index: u64, dir: Dir, desc: Desc, arc
     let view = desc.view(dir);
     if view == View::Meta {
         out.push_str("-  META index ");
-        push_number(out, desc.meta_index().into());
-        out.push_str(" or ");
-        push_number(out, u64::from(desc.meta_index() | 4));
+        out.push_str(&meta_index_words(desc));
         pad(out, start, 60);
         push_hex(out, desc.word(Word::Meta1), 8);
         out.push(' ');
@@ -249,12 +247,17 @@ pub fn push_text_plainly(out: &mut String, index: u64, dir: Dir, desc: Desc, arc
     }
 }
 
+/// Both barriers that a Tx descriptor may have, as wide as the column is.
+const BOTH_BARRIERS: &str = "DMB+WB";
+
 /// What orders a descriptor, by its label.
 fn order(dir: Dir, desc: Desc) -> &'static str {
     let len_ctrl = u64::from(desc.len_ctrl);
+    let write_barrier = WRITE_BARRIER.get(desc.word1.into()) != 0;
     match dir {
+        Dir::Tx if DMB.get(len_ctrl) != 0 && write_barrier => BOTH_BARRIERS,
         Dir::Tx if DMB.get(len_ctrl) != 0 => DMB.label,
-        Dir::Tx if WRITE_BARRIER.get(desc.word1.into()) != 0 => WRITE_BARRIER.label,
+        Dir::Tx if write_barrier => WRITE_BARRIER.label,
         Dir::Rx if STRONG_ORDER.get(len_ctrl) != 0 => STRONG_ORDER.label,
         _ => "-",
     }
@@ -453,6 +456,10 @@ mod tests {
             assert_eq!(HEADING.find(head), s.find(text), "{head}");
         }
         assert_eq!(HEADING.find("length").map(|i| i + 6), s.find("4096").map(|i| i + 4));
+        // Neither barrier hides the other.
+        s.clear();
+        push_text(&mut s, 16, Dir::Tx, Desc { len_ctrl: 0x4d00_1000, ..d }, Generation::V3);
+        assert_eq!(HEADING.find("order"), s.find("DMB+WB -    copy"), "{s}");
         s.clear();
         push_text(&mut s, 3, Dir::Rx, Desc::default(), Generation::V3);
         assert_eq!(s, "rx       3   -  never written");

@@ -3,10 +3,12 @@
 use dmadbg::engine::program::*;
 use dmadbg::engine::ring::event::MarkerWord;
 use dmadbg::engine::ring::{Event, EventKind, Machine, Ret, Role};
+use dmadbg::udma::host::next_async_handle;
 use dmadbg::udma::profile::WaitKind;
-use dmadbg::udma::{Barrier, Dir, Generation, Profile, reg};
+use dmadbg::udma::{Barrier, Desc, Dir, Generation, Profile, View, reg, ring};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn hex_u64(v: &Value) -> u64 {
@@ -47,6 +49,31 @@ fn calls(run: &Value) -> Vec<Call> {
             }
             _ if open => out.last_mut().unwrap().events.push(e.clone()),
             _ => out.last_mut().unwrap().after.push(e.clone()),
+        }
+    }
+    out
+}
+
+/// How long after its doorbell the device began, by call: told by the first bell of a call that
+/// finds nothing else waiting for the device. What is rung while another bell waits is done with
+/// that.
+fn latencies(run: &Value) -> BTreeMap<usize, u64> {
+    let events = run["events"].as_array().unwrap();
+    let (mut call, mut waiting, mut out) = (0, None, BTreeMap::new());
+    for (n, e) in events.iter().enumerate() {
+        let t = e["t_us"].as_u64().unwrap();
+        let lost = || events.get(n + 1).is_some_and(|next| kind(next) == "hw_note");
+        match kind(e) {
+            "call" => call += 1,
+            "mmio_write" if e["queue"] == "tx" && e["reg"] == "drtp_inc" && !lost() => {
+                waiting.get_or_insert((call, t));
+            }
+            "hw_retire" => {
+                if let Some((call, rung)) = waiting.take() {
+                    out.entry(call - 1).or_insert(t - rung);
+                }
+            }
+            _ => {}
         }
     }
     out
@@ -119,6 +146,34 @@ impl Call {
         rest[..end].parse().ok()
     }
 }
+
+/// The fields of a recorded run. All of them are compared, but for its name and title.
+const FIELDS: &[&str] = &[
+    "name",
+    "title",
+    "driver",
+    "arch",
+    "ring",
+    "engine",
+    "qid",
+    "nc_id",
+    "pci_host_base",
+    "tx_ring_base",
+    "rx_ring_base",
+    "state_after_init",
+    "marker_memory",
+    "tx_image",
+    "rx_image",
+    "memory",
+    "state_final",
+    "hw_registers_final_model",
+    "marker_words",
+    "doorbells",
+    "pending_per_copy_start",
+    "counts",
+    "init_writes",
+    "events",
+];
 
 pub struct Replay {
     run: Value,
@@ -206,6 +261,7 @@ impl Replay {
         let mut held = false;
         let mut latency = 0;
         let mut pending_async = false;
+        let begins = latencies(&self.run);
         for (i, call) in calls.iter().enumerate() {
             let lost = call
                 .of("hw_note")
@@ -243,7 +299,11 @@ impl Replay {
                         let t = call.events[at]["t_us"].as_u64().unwrap();
                         // An earlier bell's work that ends inside this call says nothing of
                         // this one's: both have the same latency.
-                        let l = if at > bell_at { t - rung } else { 0 };
+                        let l = match begins.get(&i) {
+                            Some(l) => *l,
+                            None if at > bell_at => t - rung,
+                            None => 0,
+                        };
                         if l != latency {
                             latency = l;
                             self.push(HostOp::Device(DeviceOp::Latency(l)));
@@ -440,7 +500,9 @@ impl Replay {
                     o
                 };
                 let barrier = Barrier::from_code(barrier_code).map_or("invalid", Barrier::name);
-                json!({"k": "stage", "role": if role == Role::Marker { "marker" } else { "data" },
+                // What was asked of a pair that was refused is nowhere on the wire.
+                let int = rx.desc.map(|d| d.flag(View::Rx, "int_en"));
+                json!({"k": "stage", "set_dst_int": int, "role": if role == Role::Marker { "marker" } else { "data" },
                     "src": format!("{src:#x}"), "dst": format!("{dst:#x}"), "size": size,
                     "barrier": barrier, "ret": ret_json(ret), "tx": slot(tx), "rx": slot(rx)})
             }
@@ -494,9 +556,12 @@ impl Replay {
             }
         };
         check_moment(&m, &mut seen);
-        let mut source = (0, 0, 0);
+        let mut source = (0, Desc::default());
+        let mut target = Desc::default();
         let (mut heads, mut pairs): (Option<(u64, u64)>, u64) = (None, 0);
+        let mut retired_at = 0;
         let mut skip_op = None;
+        self.compare_setting(&m);
         while let Some(step) = m.step(p) {
             let e = step.event;
             check_moment(&m, &mut seen);
@@ -509,7 +574,7 @@ impl Replay {
                     q.hw(Dir::Rx).slot(q.hw(Dir::Rx).retired),
                 );
                 mine.push(json!({"k": "hw_retire", "pairs": pairs, "tx_head": [tx, now.0],
-                    "rx_head": [rx, now.1]}));
+                    "rx_head": [rx, now.1], "t_us": retired_at}));
                 pairs = 0;
             }
             match e.kind {
@@ -517,19 +582,27 @@ impl Replay {
                     let op = &p.script[op as usize].op;
                     skip_op = matches!(op, HostOp::Device(_) | HostOp::InitQueue { .. })
                         .then_some(op.verb());
+                    if skip_op.is_none() {
+                        mine.push(json!({"k": "call", "t_us": e.t_us()}));
+                    }
+                }
+                EventKind::CallReturn { .. } if skip_op == Some("init") => {
+                    assert_eq!(self.state(&m), self.run["state_after_init"], "{}", self.name);
+                    skip_op = Some("");
                 }
                 EventKind::CallReturn { .. } if skip_op.is_some() => {}
                 EventKind::MmioWrite { offset, value, .. } if skip_op == Some("init") => {
                     init.push(Value::Object(self.mmio(offset, value)));
                 }
-                EventKind::Fetch { dir: Dir::Tx, slot, desc } => {
-                    source = (slot, desc.ptr, desc.ring_id())
-                }
+                EventKind::Fetch { dir: Dir::Tx, slot, desc } => source = (slot, desc),
+                EventKind::Fetch { dir: Dir::Rx, desc, .. } => target = desc,
                 EventKind::Visible { slot, addr, len } => mine.push(json!({"k": "hw_copy",
-                    "tx_slot": source.0, "rx_slot": slot, "src": format!("{:#x}", source.1),
-                    "dst": format!("{addr:#x}"), "bytes": len, "tx_ring_id": source.2,
+                    "tx_slot": source.0, "rx_slot": slot, "src": format!("{:#x}", source.1.ptr),
+                    "dst": format!("{addr:#x}"), "bytes": len,
+                    "tx_ring_id": source.1.ring_id(), "rx_ring_id": target.ring_id(),
                     "t_us": e.t_us()})),
                 EventKind::Retire { .. } => {
+                    retired_at = e.t_us();
                     let before = |d| {
                         let hw = q.hw(d);
                         hw.slot(hw.retired - 1)
@@ -552,6 +625,7 @@ impl Replay {
     fn compare_events(&self, mine: &[Value]) -> u64 {
         let mut at = 0;
         let mut n = 0;
+        let mut handle = -1;
         let mut copies_told = false;
         let events = self.run["events"].as_array().unwrap();
         let next = |at: &mut usize, want: &Value| -> Value {
@@ -563,55 +637,21 @@ impl Replay {
         };
         for e in events {
             match kind(e) {
-                "call" | "note" | "hw_note" => continue,
+                "note" => self.compare_note(&mut handle, e),
+                "hw_note" => continue,
                 "stage_range" => {
-                    let size = e["size"].clone();
-                    for i in 0..e["n"].as_u64().unwrap() {
-                        let got = next(&mut at, e);
-                        let slots = &e["tx_slots"];
-                        let slot = slots[0].as_u64().unwrap() + i;
-                        let ring = self.run["ring"]["desc_count"].as_u64().unwrap();
-                        assert_eq!(
-                            (
-                                &got["size"],
-                                &got["role"],
-                                &got["barrier"],
-                                got["tx"]["slot"].as_u64().unwrap()
-                            ),
-                            (&size, &e["role"], &e["barrier"], slot % ring),
-                            "{}: {e}",
-                            self.name
-                        );
-                        assert!(e["ring_ids"].as_array().unwrap().contains(&got["tx"]["ring_id"]));
-                        n += 1;
-                    }
-                    let (first, last) =
-                        (&mine[at - e["n"].as_u64().unwrap() as usize], &mine[at - 1]);
-                    for (got, src, dst) in
-                        [(first, "first_src", "first_dst"), (last, "last_src", "last_dst")]
-                    {
-                        assert_eq!(
-                            (&got["src"], &got["dst"]),
-                            (&e[src], &e[dst]),
-                            "{}: {e}",
-                            self.name
-                        );
-                    }
+                    n += self.compare_range(&mine[at.min(mine.len())..], e);
+                    at += e["n"].as_u64().unwrap() as usize;
                 }
                 "hw_copy_range" => {
                     copies_told = true;
                     for i in 0..e["n"].as_u64().unwrap() {
                         let got = next(&mut at, e);
-                        assert_eq!(
-                            (&got["k"], &got["bytes"]),
-                            (&json!("hw_copy"), &e["bytes"]),
-                            "{}",
-                            self.name
-                        );
-                        assert_eq!(
-                            got["tx_slot"].as_u64(),
-                            e["tx_slots"][0].as_u64().map(|s| s + i)
-                        );
+                        for (key, want) in [("bytes", &e["bytes"]), ("t_us", &e["t_us"])] {
+                            assert_eq!(&got[key], want, "{}: {key} of {e}", self.name);
+                        }
+                        assert_eq!(got["k"], "hw_copy", "{}: {e}", self.name);
+                        assert_eq!(got["tx_slot"], self.slot_of_range(e, "tx_slots", i));
                         n += 1;
                     }
                 }
@@ -637,18 +677,105 @@ impl Replay {
         n
     }
 
-    /// Everything that the model tells must be in the record as it is, and everything that
-    /// the record has must be told but for what only its own device model knows.
+    /// Slot `i` of a run of them that is recorded by its first and last.
+    fn slot_of_range(&self, e: &Value, slots: &str, i: u64) -> u64 {
+        let ring = self.run["ring"]["desc_count"].as_u64().unwrap();
+        let slot = |i| (e[slots][0].as_u64().unwrap() + i) % ring;
+        let n = e["n"].as_u64().unwrap();
+        assert_eq!(Some(slot(n - 1)), e[slots][1].as_u64(), "{}: {e}", self.name);
+        slot(i)
+    }
+
+    /// A run of pairs that the record tells in one event; how many they are.
+    fn compare_range(&self, mine: &[Value], e: &Value) -> u64 {
+        let n = e["n"].as_u64().unwrap();
+        let mut ring_ids = Vec::new();
+        for (i, got) in (0..n).zip(mine) {
+            for key in ["size", "role", "barrier", "t_us"] {
+                assert_eq!(got[key], e[key], "{}: {key} of {e}", self.name);
+            }
+            // Evenly stepping from the first to the last.
+            for (key, first, last) in
+                [("src", "first_src", "last_src"), ("dst", "first_dst", "last_dst")]
+            {
+                let (a, b) = (hex_u64(&e[first]), hex_u64(&e[last]));
+                let step = (b - a).checked_div(n - 1).unwrap_or(0);
+                assert_eq!(hex_u64(&got[key]), a + i * step, "{}: {key} {i} of {e}", self.name);
+            }
+            assert_eq!((&got["ret"], &got["set_dst_int"]), (&json!(0), &json!(false)));
+            for (ring, slots) in [("tx", "tx_slots"), ("rx", "rx_slots")] {
+                assert_eq!(got[ring]["slot"], self.slot_of_range(e, slots, i), "{}", self.name);
+                let id = &got[ring]["ring_id"];
+                assert!(e["ring_ids"].as_array().unwrap().contains(id), "{}: {e}", self.name);
+                ring_ids.push(id.as_u64());
+            }
+        }
+        assert_eq!(mine.len().min(n as usize) as u64, n, "{}: the model ends in {e}", self.name);
+        for id in e["ring_ids"].as_array().unwrap() {
+            assert!(ring_ids.contains(&id.as_u64()), "{}: no phase {id} in {e}", self.name);
+        }
+        n
+    }
+
+    /// A remark of the record; of those that say a handle, the handles go round.
+    fn compare_note(&self, handle: &mut i64, e: &Value) {
+        let text = e["text"].as_str().unwrap();
+        if let Some(said) = text.strip_prefix("returned handle ") {
+            *handle = next_async_handle(*handle).unwrap();
+            assert_eq!(said.parse(), Ok(*handle), "{}", self.name);
+        }
+    }
+
+    /// Everything that the record has must be told as it is, but for what was asked of a pair
+    /// that was refused, and the words in which a call is told.
     fn same(&self, got: &Value, want: &Value) {
         let (g, w) = (got.as_object().unwrap(), want.as_object().unwrap());
         for (k, v) in w {
-            let untold = matches!(k.as_str(), "set_dst_int" | "rx_ring_id")
-                || (g["k"] == "hw_retire" && k == "t_us");
+            let untold = (k == "set_dst_int" && w["ret"] != 0) || (w["k"] == "call" && k == "what");
             if untold {
                 continue;
             }
             assert_eq!(g.get(k), Some(v), "{}: {k} of\n got {got}\nwant {want}", self.name);
         }
+    }
+
+    /// What stands in the record around the events, and memory as it is before them.
+    fn compare_setting(&self, m: &Machine) {
+        let (run, name, arch) = (&self.run, &self.name, self.program.arch);
+        for key in run.as_object().unwrap().keys() {
+            assert!(FIELDS.contains(&key.as_str()), "{name}: nothing compares `{key}`");
+        }
+        let number = |v: &Value| v.as_u64().unwrap();
+        assert_eq!(hex_u64(&run["pci_host_base"]), arch.host_base(), "{name}");
+        let unit = reg::engine_base(arch, self.queue.engine);
+        assert_eq!(Some(hex_u64(&run["engine"]["unit_bar0_offset"])), unit, "{name}");
+        let sizes = &run["ring"];
+        let sizing = sizes["sizing"].as_str().unwrap();
+        if sizing.contains("driver rounds") || sizing.contains("host-to-device") {
+            let of_core = arch.host_copy_queue(number(&run["nc_id"]) as u32);
+            assert_eq!((self.queue.engine, self.queue.queue), of_core, "{name}");
+        }
+        let asked = number(&sizes["requested_descs"]);
+        let count = if sizing.contains("driver rounds") {
+            u64::from(ring::round_count(asked as u32))
+        } else {
+            asked
+        };
+        assert_eq!(number(&sizes["desc_count"]), count, "{name}");
+        assert_eq!(number(&sizes["image_bytes"]), count * number(&sizes["entry_bytes"]), "{name}");
+        for mem in run["memory"].as_array().unwrap() {
+            self.compare_memory(m, mem, "before");
+        }
+    }
+
+    fn compare_memory(&self, m: &Machine, mem: &Value, when: &str) {
+        let mut bytes = vec![0; mem["bytes"].as_u64().unwrap() as usize];
+        m.memory.read(hex_u64(&mem["addr"]), &mut bytes);
+        let at = |key: &str| mem[format!("{key}_{when}")].as_str().unwrap();
+        let first = &bytes[..bytes.len().min(32)];
+        assert_eq!(hex(first), at("first32"), "{}: {} {when}", self.name, mem["label"]);
+        let sha = hex(&Sha256::digest(&bytes));
+        assert_eq!(sha, at("sha256"), "{}: {} {when}", self.name, mem["label"]);
     }
 
     fn compare_end(&self, m: &Machine, mine: &[Value]) {
@@ -658,6 +785,14 @@ impl Replay {
             let mut got = vec![0; want.len()];
             m.memory.read(p_ring(&self.program, dir).base, &mut got);
             assert!(got == want, "{}: {dir} image", self.name);
+            let about = &self.run[format!("{dir}_image")];
+            let used = got.chunks(16).filter(|d| d.iter().any(|b| *b != 0)).count();
+            assert_eq!(
+                (json!(got.len()), json!(used), json!(hex(&Sha256::digest(&got)))),
+                (about["bytes"].clone(), about["nonzero_entries"].clone(), about["sha256"].clone()),
+                "{}: {dir} image",
+                self.name
+            );
             for (name, value) in
                 self.run["hw_registers_final_model"][dir.name()].as_object().unwrap()
             {
@@ -666,11 +801,21 @@ impl Replay {
             }
         }
         for mem in self.run["memory"].as_array().unwrap() {
-            let mut bytes = vec![0; mem["bytes"].as_u64().unwrap() as usize];
-            m.memory.read(hex_u64(&mem["addr"]), &mut bytes);
-            let sha = hex(&Sha256::digest(&bytes));
-            assert_eq!(json!(sha), mem["sha256_after"], "{}: {}", self.name, mem["label"]);
+            self.compare_memory(m, mem, "after");
         }
+        // Each completion pair that was seeded, once, in the order in which it came.
+        let mut words: Vec<Value> = Vec::new();
+        for pair in mine.windows(2) {
+            let [src, dst] = pair else { continue };
+            if (&src["word"], &dst["word"]) == (&json!("src"), &json!("dst")) {
+                let word = json!({"src": src["addr"], "dst": dst["addr"], "value": src["value"]});
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        let recorded = self.run["marker_words"].as_array().unwrap();
+        assert_eq!(&words, recorded, "{}", self.name);
         let bells: Vec<Value> = mine
             .iter()
             .filter(|e| e["reg"] == "drtp_inc")
@@ -680,6 +825,8 @@ impl Replay {
         let count = |k: &str| mine.iter().filter(|e| e["k"] == k).count();
         assert_eq!(json!(count("stage")), self.run["counts"]["stage_calls"], "{}", self.name);
         assert_eq!(json!(count("ack")), self.run["counts"]["acks"], "{}", self.name);
+        let rung = json!(self.run["doorbells"].as_array().unwrap().len());
+        assert_eq!(rung, self.run["counts"]["doorbell_writes"], "{}", self.name);
         let polls = mine.iter().filter(|e| e["k"] == "poll");
         let reads: u64 = polls.map(|e| e["reads"].as_u64().unwrap()).sum();
         assert_eq!(json!(reads), self.run["counts"]["polls"], "{}", self.name);

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
+pub mod races;
+
 use dmadbg::udma::{Generation, Profile};
 use std::io::Write as _;
 use std::path::PathBuf;

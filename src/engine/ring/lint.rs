@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::queue::Queue;
 use crate::diag::{Diagnostic, Place, Severity, SlotRef};
 use crate::engine::program::{Fill, Program};
-use crate::udma::profile::MARKER;
+use crate::udma::profile::{MARKER, WaitBudget, WaitKind};
 use crate::udma::{DESC_BYTES, Desc, Dir, count_of};
 
 /// Bytes of a marker word.
@@ -113,6 +113,22 @@ pub(super) fn crosses(
         len_bytes = count_of(len, "byte")
     );
     Some(Diagnostic::new("R053", text).at(place(q, at.0, at.1)))
+}
+
+/// A wait for so many descriptors, marker included: whether its times wrap. Those of a wait
+/// inside the device wrap as well, but come out short.
+pub(super) fn wait_wraps(count: u32, kind: WaitKind, budget: WaitBudget) -> Option<Diagnostic> {
+    if count >= 2 || kind == WaitKind::IntraDevice {
+        return None;
+    }
+    let text = format!(
+        "a wait for {descriptors} wraps 64-bit arithmetic: the first delay is {} us, then {} reads \
+         at most",
+        budget.delay_us,
+        budget.max_reads,
+        descriptors = count_of(count, "descriptor")
+    );
+    Some(Diagnostic::new("R056", text))
 }
 
 /// A ring base is written to the engine: whether its low bits are lost.

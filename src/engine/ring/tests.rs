@@ -527,3 +527,65 @@ fn every_producer_says_that_the_ring_was_full() {
     let m = all(&program(true, 32, vec![copy(16 << 16)])).0;
     assert_eq!((codes(&m.machine), m.rets[1].1), (vec!["R017", "R015"], Ret::Code(-1)));
 }
+
+#[test]
+fn a_packet_of_two_operations_is_not_executed() {
+    let replicate = |n: u32| 0x00a0_0000 | n;
+    let barrier = 1 << 26;
+    let phase = 1 << 24;
+    for (words, out) in [
+        ([COPY, COPY | barrier], Some(16)),
+        ([COPY, replicate(2)], None),
+        ([replicate(2), COPY], None),
+        ([replicate(2), replicate(3)], None),
+        ([replicate(2), replicate(2) | barrier], Some(32)),
+    ] {
+        let tx = [
+            (FIRST | CONCAT | phase | 8, words[0], BUFFER),
+            (LAST | phase | 8, words[1], BUFFER + 8),
+        ];
+        let rx = [(phase | 16, 0, DEVICE), (phase | 16, 0, DEVICE + 16)];
+        let arms = out.unwrap_or(16) / 16;
+        let start = HostOp::CopyStart { queue: Q, m2s: 2, s2m: arms };
+        let script = vec![copy_in(Dir::Tx, 0, &tx), copy_in(Dir::Rx, 0, &rx), start];
+        let (done, events) = all(&program(false, 64, script));
+        let written: u64 = events
+            .iter()
+            .filter_map(|e| match e.kind {
+                EventKind::Visible { len, .. } => Some(len),
+                _ => None,
+            })
+            .sum();
+        assert_eq!(written, u64::from(out.unwrap_or(0)), "{words:x?}");
+        let stalls: Vec<_> = done
+            .machine
+            .findings
+            .iter()
+            .filter(|d| d.code == "R011")
+            .map(|d| &*d.message)
+            .collect();
+        assert_eq!(stalls.len(), usize::from(out.is_none()), "{words:x?}");
+        assert!(stalls.iter().all(|m| m.contains("more than one operation")), "{stalls:?}");
+    }
+}
+
+/// Memory of a program are its regions and its rings; on Rx no bit makes a descriptor META.
+#[test]
+fn copied_in_descriptors_name_memory_of_the_program() {
+    let elsewhere = HOST + 0x7_0000_0000;
+    let meta = 1 << 23;
+    for (dir, word, addr, ret) in [
+        (Dir::Tx, ONE, BUFFER, 0),
+        (Dir::Rx, ONE, TX, 0),
+        (Dir::Tx, ONE, TX + RX_AFTER + 16, 0),
+        (Dir::Tx, ONE, elsewhere, -22),
+        (Dir::Rx, ONE, elsewhere, -22),
+        (Dir::Tx, FIRST | meta, elsewhere, 0),
+        (Dir::Rx, ONE | meta, elsewhere, -22),
+        (Dir::Rx, ONE, DEVICE - 1, 0),
+    ] {
+        let p = program(false, 64, vec![copy_in(dir, 0, &[(word | 4, 0, addr)])]);
+        let done = run(&p, |_, _| true);
+        assert_eq!(done.rets[1].1, Ret::Code(ret), "{dir} {word:#x} {addr:#x}");
+    }
+}

@@ -309,8 +309,16 @@ impl Session {
 
     pub(super) fn info_queue(&self, id: QueueId) -> Vec<String> {
         let Some(q) = self.machine.queue(id) else { return Vec::new() };
+        let arch = self.program().arch;
+        let place = if reg::engine_base(arch, id.engine).is_none() {
+            format!(", on an engine that {arch} does not have")
+        } else if arch.is_reserved_queue(id.engine, id.queue) {
+            ", kept for the firmware".to_owned()
+        } else {
+            String::new()
+        };
         let mut out = vec![format!(
-            "queue {id}, {}, {}",
+            "queue {id}{place}, {}, {}",
             if q.ready { "initialised" } else { "not initialised" },
             if q.decl.allocatable {
                 "slots are handed out by the driver"

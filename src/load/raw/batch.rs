@@ -79,6 +79,68 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The Tx side of a packet.
+struct Sent {
+    /// Its slots.
+    tx: u64,
+    /// Its data descriptors.
+    data: Vec<Desc>,
+    /// Bytes that it puts out.
+    bytes: u64,
+}
+
+impl Cursor<'_> {
+    /// The next packet, up to LAST or to where its chain breaks.
+    fn packet(&mut self) -> Option<Sent> {
+        let mut d = self.next()?;
+        let (mut tx, mut data, mut metas) = (1u64, Vec::new(), 0u64);
+        loop {
+            if d.is_meta() {
+                metas += 1
+            } else {
+                data.push(d)
+            }
+            let more = d.is_meta() || (d.concat() && !d.last());
+            let Some(next) = self.peek().filter(|_| more) else { break };
+            self.next();
+            tx += 1;
+            d = next;
+        }
+        let bytes = stream(&data, metas);
+        Some(Sent { tx, data, bytes })
+    }
+}
+
+/// How many of the oldest slots of each ring, (Tx, Rx), the other ring no longer holds the
+/// other side of. Two rings of which one holds an older lap than the other were written last at
+/// the same time, not first: by their bytes, counted from their newest ends.
+pub fn older_than_the_other(rings: [(&RingView, &Order); 2]) -> (u64, u64) {
+    let [(tx, tx_order), (rx, rx_order)] = rings;
+    let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
+    let mut packets = Cursor::new(tx, tx_order);
+    let sent = sum(&mut std::iter::from_fn(|| packets.packet().map(|p| p.bytes)));
+    let mut slots = Cursor::new(rx, rx_order);
+    let taken = sum(&mut std::iter::from_fn(|| slots.next().map(|d| d.length())));
+    let (mut from_tx, mut from_rx) = (0, 0);
+    let mut extra = sent.saturating_sub(taken);
+    let mut packets = Cursor::new(tx, tx_order);
+    while extra > 0
+        && let Some(p) = packets.packet()
+    {
+        extra = extra.saturating_sub(p.bytes);
+        from_tx += p.tx;
+    }
+    let mut extra = taken.saturating_sub(sent);
+    let mut slots = Cursor::new(rx, rx_order);
+    while extra > 0
+        && let Some(d) = slots.next()
+    {
+        extra = extra.saturating_sub(d.length());
+        from_rx += 1;
+    }
+    (from_tx, from_rx)
+}
+
 /// Tx packet by packet with the Rx slots they fill.
 struct Packets<'a> {
     tx: Cursor<'a>,
@@ -89,23 +151,7 @@ impl Iterator for Packets<'_> {
     type Item = Packet;
 
     fn next(&mut self) -> Option<Packet> {
-        let first = self.tx.next()?;
-        let (mut tx, mut data, mut metas) = (1u64, Vec::new(), 0u64);
-        let mut d = first;
-        loop {
-            if d.is_meta() {
-                metas += 1
-            } else {
-                data.push(d)
-            }
-            // A packet ends at LAST, or where the chain breaks.
-            let more = d.is_meta() || (d.concat() && !d.last());
-            let Some(next) = self.tx.peek().filter(|_| more) else { break };
-            self.tx.next();
-            tx += 1;
-            d = next;
-        }
-        let want = stream(&data, metas);
+        let Sent { tx, data, bytes: want } = self.tx.packet()?;
         let (mut rx, mut got, mut last) = (0u64, 0u64, None);
         while got < want
             && let Some(d) = self.rx.peek()

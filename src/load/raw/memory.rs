@@ -100,15 +100,17 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Adds the used slots of a ring. META moves nothing; a symbolic address has no place.
+    /// Adds the used slots of a ring, those behind an empty one as well: they are not rung, but
+    /// the ring is copied in with them. META moves nothing; a symbolic address has no place.
     pub fn ring(&mut self, ring: &RingView, order: &Order) {
         let into = match ring.dir() {
             Dir::Tx => &mut self.sources,
             Dir::Rx => &mut self.destinations,
         };
-        for i in 0..order.count {
+        let count = if order.beyond.is_some() { ring.slots() } else { order.count };
+        for i in 0..count {
             let at = (order.start + i) % ring.slots().max(1);
-            let Some(d) = ring.get(at) else { continue };
+            let Some(d) = ring.get(at).filter(|d| !d.is_zero()) else { continue };
             let meta = ring.dir() == Dir::Tx && d.is_meta();
             if !meta && Template::parse(d.ptr).is_none() {
                 into.add(d.ptr, d.length());

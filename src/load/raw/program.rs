@@ -3,7 +3,7 @@
 //! All of it is MODEL, since a copied-out ring says nothing of its host; each assumption is
 //! a note in the report. `docs/formats.md`, "From a raw image to a program", has the rules.
 
-use super::batch::{Batch, Cut, cut};
+use super::batch::{Batch, Cut, cut, older_than_the_other};
 use super::memory::{Ranges, Touched};
 use super::order::{Order, order};
 use super::{Batching, RawImage, RingView};
@@ -41,7 +41,7 @@ pub fn to_program_many(images: &[&RawImage], opts: &LoadOptions) -> (Option<Prog
     if rings.is_empty() {
         return (None, report);
     }
-    let profile = opts.profile.or_else(|| images.iter().find_map(|i| i.profile));
+    let profile = opts.profile.or_else(|| profile(&rings, &mut report));
     let mut b = Builder {
         p: Program {
             aside: Aside { made_up: true, ..Aside::default() },
@@ -148,6 +148,25 @@ fn pair<'a>(image: &'a RawImage, opts: &LoadOptions, report: &mut Report) -> Opt
     Some(Pair { image, tx, rx, tx_order, rx_order, from })
 }
 
+/// The driver that an index names. A program has one; where its rings name several, it is the
+/// first's, and said to be.
+fn profile(rings: &[Pair<'_>], report: &mut Report) -> Option<&'static Profile> {
+    let first = rings.iter().find_map(|r| r.image.profile)?;
+    let other = |r: &&Pair<'_>| r.image.profile.is_some_and(|p| p.name != first.name);
+    let mut others = rings.iter().filter(other);
+    if let Some((one, named)) = others.next().and_then(|r| Some((r, r.image.profile?))) {
+        let more = match others.count() {
+            0 => String::new(),
+            n => format!(", {n} more another as well"),
+        };
+        let name = &one.image.name;
+        let why =
+            format!("run under {first}, the first ring's driver: `{name}` names {named}{more}");
+        report.push(Diagnostic::new("D028", why).help("--profile chooses").in_file(name));
+    }
+    Some(first)
+}
+
 /// The generation: given, named by an index, told by the host window, or v3.
 fn arch(images: &[&RawImage], opts: &LoadOptions, report: &mut Report) -> Generation {
     if let Some(a) = opts.arch.or_else(|| images.iter().find_map(|i| i.arch)) {
@@ -228,6 +247,7 @@ impl Builder<'_> {
             // A padded ring cannot go around at the image's end: its newest lap is taken.
             [newest_lap(&pair.tx, pair.tx_order), newest_lap(&pair.rx, pair.rx_order)]
         };
+        let orders = self.lined_up(pair, orders);
         let [tx_order, rx_order] = &orders;
         // An equal share of the script for each image that is left.
         let room = (MAX_HOST_OPS - self.p.script.len()) / self.left.max(1);
@@ -359,6 +379,33 @@ impl Builder<'_> {
         }
     }
 
+    /// The orders without what is older than the other ring reaches back, where the two do not
+    /// begin alike: the engine would pair what was never meant for each other.
+    fn lined_up(&mut self, pair: &Pair<'_>, orders: [Order; 2]) -> [Order; 2] {
+        let [tx, rx] = orders;
+        let alike = (tx.start, tx.count) == (rx.start, rx.count);
+        // Only a full ring has lost anything; where both are in the same lap, Rx that reaches
+        // further was armed early.
+        let full = pair.tx.slots() == tx.count || pair.rx.slots() == rx.count;
+        let laps_differ = tx.wrapped || rx.wrapped || (full && tx.phase != rx.phase);
+        if alike || !laps_differ || self.opts.start.is_some() {
+            return orders;
+        }
+        let (from_tx, from_rx) = older_than_the_other([(&pair.tx, &tx), (&pair.rx, &rx)]);
+        for (dir, o, n) in [(Dir::Tx, tx, from_tx), (Dir::Rx, rx, from_rx)] {
+            if n > 0 {
+                let other = if dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+                let why = format!(
+                    "the oldest {slots} of {dir} belong to what {other} no longer holds: left out",
+                    slots = count_of(n, "slot")
+                );
+                self.note(pair, dir, o.start, Diagnostic::new("R020", why));
+            }
+        }
+        let slots = |dir| pair.of(dir).0.slots();
+        [tx.without_oldest(slots(Dir::Tx), from_tx), rx.without_oldest(slots(Dir::Rx), from_rx)]
+    }
+
     fn batch_notes(&mut self, pair: &Pair<'_>, cut: &Cut, orders: &[Order; 2]) {
         let [tx, _] = orders;
         let marker = self.opts.batch.unwrap_or_default() == Batching::Marker;
@@ -431,8 +478,11 @@ fn count(n: u64) -> u32 {
 /// Acks what both directions have, so that never more is acked than is outstanding.
 fn end(queue: QueueId, batch: &Batch) -> HostOp {
     let count = count(batch.tx.min(batch.rx));
+    // A completion pair alone, as where a lap ends in front of it: with the timing of any other
+    // wait the driver's arithmetic would wrap and time stand at its end.
+    let kind = if count < 2 { WaitKind::IntraDevice } else { WaitKind::Sync };
     match batch.end {
-        Some(marker) => HostOp::Wait { queue, marker, count, kind: WaitKind::Sync },
+        Some(marker) => HostOp::Wait { queue, marker, count, kind },
         None => HostOp::WaitIdle { queue, count },
     }
 }

@@ -63,10 +63,16 @@ pub fn judge(p: &Packet) -> (Work, u64) {
     let Some(word) = p.data().next().map(|x| x.desc.word1) else {
         return (Work::Refused(Refusal::Payload(NotKnown::Absent)), 0);
     };
-    if class::is_copy(word) {
+    // One operation a packet: what it does with some bytes it does with all.
+    let all = |like: &dyn Fn(u32) -> bool| p.data().all(|x| like(x.desc.word1));
+    if class::is_copy(word) && all(&class::is_copy) {
         return (Work::Copy, p.tx_bytes);
     }
     let found = match class::readings(word).as_slice() {
+        [c] if c.name == "copy" => Err(Refusal::Mixed),
+        [c] if c.name == "replicate" && !all(&|w| (w ^ word) & !payload::BARRIER == 0) => {
+            Err(Refusal::Mixed)
+        }
         [c] if c.name == "replicate" => {
             match c.fields.first().map_or(0, |f| f.get(u64::from(word))) {
                 0 => Err(Refusal::NoCopies),

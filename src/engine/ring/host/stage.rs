@@ -160,10 +160,11 @@ impl Machine {
             return Err(Errno::FBIG);
         }
         // Every descriptor that names host memory must name memory of the process: here, a
-        // region of the program.
+        // region of the program, or one of its rings.
         let owned = |d: Desc| {
             let host = resolve(p, d.ptr).ok().filter(|a| p.arch.is_host(*a));
-            d.is_zero() || d.is_meta() || host.is_none_or(|a| p.region_at(a).is_some())
+            let meta = dir == Dir::Tx && d.is_meta();
+            d.is_zero() || meta || host.is_none_or(|a| self.memory.region_at(a).is_some())
         };
         if !desc::iter_image(bytes).all(owned) {
             return Err(Errno::INVAL);

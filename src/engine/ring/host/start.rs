@@ -139,6 +139,8 @@ impl Machine {
                 self.host.batch = self.awaited(i, count);
                 self.host.polled = None;
                 self.queues[i].marker = marker.unwrap_or(self.queues[i].marker);
+                let wraps = marker.and_then(|_| lint::wait_wraps(count, kind, budget));
+                wraps.into_iter().for_each(|d| self.find(d));
                 let asynchronous = kind == WaitKind::Async;
                 let kind = EventKind::WaitBudget {
                     queue,
