@@ -65,6 +65,16 @@ impl Hull {
     }
 }
 
+/// Pairs that are alike in everything but where they read and write.
+struct Alike {
+    /// Where each writes, and from where, in order of where they write.
+    moves: Vec<(u64, u64)>,
+    /// The descriptors of the first, Tx and Rx.
+    first: [Desc; 2],
+    /// Where they read, and where they write.
+    ends: [Hull; 2],
+}
+
 impl Machine {
     /// Does as many pairs as are tried at once, or none.
     pub(super) fn strewn_pairs(&mut self, p: &Program, i: usize, most: u64) -> Option<Pairs> {
@@ -74,8 +84,8 @@ impl Machine {
         }
         let bytes = count * DESC_BYTES as u64;
         let rings = slots.map(|at| (at, bytes));
-        let (moves, pair, [from, to]) = self.alike_pairs(slots, count)?;
-        let len = pair[0].length();
+        let Alike { moves, first, ends: [from, to] } = self.alike_pairs(slots, count)?;
+        let len = first[0].length();
         let (read, written) = (from.stretch(len)?, to.stretch(len)?);
         let solid = self.memory.solid(read.0).filter(|s| s.len >= read.1)?;
         let untold = solid.unknown && !self.told_unknown.contains(&self.queues[i].id());
@@ -86,7 +96,7 @@ impl Machine {
             || rings.iter().any(|ring| !apart(written, *ring))
             || !in_one_region(p, read)
             || !in_one_region(p, written)
-            || !self.is_plain_pair(p, i, &pair)
+            || !self.is_plain_pair(p, i, &first)
             || rings
                 .iter()
                 .chain([&read, &written])
@@ -107,14 +117,8 @@ impl Machine {
         })
     }
 
-    /// Where so many pairs write and read, in order of where they write, the first two
-    /// descriptors, and the hulls of where they read and of where they write. Nothing where they
-    /// are not alike, or do not lie in a raw image.
-    fn alike_pairs(
-        &self,
-        slots: [u64; 2],
-        count: u64,
-    ) -> Option<(Vec<(u64, u64)>, [Desc; 2], [Hull; 2])> {
+    /// So many pairs; nothing where they are not alike, or do not lie in a raw image.
+    fn alike_pairs(&self, slots: [u64; 2], count: u64) -> Option<Alike> {
         let mut ends = [Hull::NONE; 2];
         let mut moves = Vec::with_capacity(usize::try_from(count).ok()?);
         let [tx, rx] = slots.map(|at| {
@@ -134,6 +138,6 @@ impl Machine {
             moves.push((rx.ptr, tx.ptr));
         }
         moves.sort_unstable();
-        (moves.len() as u64 == count).then_some((moves, [tx0, rx0], ends))
+        (moves.len() as u64 == count).then_some(Alike { moves, first: [tx0, rx0], ends })
     }
 }
