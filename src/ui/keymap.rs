@@ -136,6 +136,10 @@ pub enum When {
     In(Pane),
     /// While a text lies over the screen.
     Popup,
+    /// While that is the help.
+    Help,
+    /// While something is searched for in it.
+    Sieve,
     /// In the access grid.
     Grid,
     /// In the command line.
@@ -154,6 +158,8 @@ impl When {
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
+            When::Help => "help",
+            When::Sieve => "search",
             When::Grid => "grid",
             When::Line => "command line",
             When::Palette => "palette",
@@ -246,6 +252,14 @@ pub enum Action {
     WriteChosen,
     /// Close what is open: popup, command line, the answer.
     Close,
+    /// Search in the text over the screen.
+    OpenSieve,
+    /// Type no more; what does not have it stays left out.
+    KeepSieve,
+    /// Show all of the text again, or close it.
+    DropSieve,
+    /// To the next (1) or previous (-1) heading of the text.
+    Heading(i64),
     /// Execute the command line.
     Enter,
     /// Enable or disable the selected stop: `enable`, `disable`.
@@ -313,6 +327,10 @@ pub enum Mode {
     Module(Pane),
     /// A text lies over them.
     Popup,
+    /// The help does.
+    Help,
+    /// Something is searched for in such a text.
+    Sieve,
     /// The access grid lies over them.
     Grid,
     /// The command line.
@@ -334,7 +352,9 @@ impl When {
         match (self, mode) {
             (When::Panes | When::Lesson, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
-            | (When::Popup, Mode::Popup)
+            | (When::Popup, Mode::Popup | Mode::Help)
+            | (When::Help, Mode::Help)
+            | (When::Sieve, Mode::Sieve)
             | (When::Grid, Mode::Grid)
             | (When::Line, Mode::Line)
             | (When::Palette, Mode::Palette) => true,

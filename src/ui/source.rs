@@ -52,6 +52,9 @@ pub struct Source {
     pub held: Vec<Held>,
     /// Lines on the screen with their tones: of the text as it is shown.
     pub toned: BTreeMap<usize, Toned>,
+    /// Instructions of the module that is run at whose first event there is a breakpoint, and
+    /// whether it is heeded.
+    pub(super) begun: super::begun::Begun,
 }
 
 /// A line as it is shown, and which of its words are what.
@@ -185,6 +188,7 @@ impl Model {
         }
         self.source.top = self.source.top.min((last + 1).saturating_sub(rows));
         self.tone_lines(&listing, rows);
+        self.note_begins();
     }
 
     /// Finds the tones of the lines in sight; those that were in sight before are kept.

@@ -134,7 +134,9 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     };
     let part = listing.part_at(n).filter(|p| p.descriptor.is_none());
     let block = part.map(|p| (&*p.queue, p.block));
-    match model.session.break_on_inst(l.pos, block) {
+    let stop =
+        model.session.break_on_inst(l.pos, block).or_else(|| model.break_at_begin(listing, n));
+    match stop {
         Some(true) => row.push("B", t.error()),
         Some(false) => row.push("b", t.dim()),
         None => row.push(l.change.mark().to_string(), change),
@@ -190,8 +192,11 @@ fn shifted(text: &str, shift: usize) -> String {
     text.chars().skip(shift).collect()
 }
 
-/// The words of a line, each in its tone, from the first column that is shown on.
+/// The words of a line, each in its tone, from the first column that is shown on. Where they do not
+/// fit, and the text is not moved, those before the operands are left out first.
 pub fn words(model: &Model, toned: &Toned, shift: usize, base: Style, room: usize, row: &mut Row) {
+    let shorter = (shift == 0 && width_of(&toned.text) > room).then(|| toned.abridged()).flatten();
+    let toned = shorter.as_ref().unwrap_or(toned);
     let clipped = clip(&shifted(&toned.text, shift), room);
     let start = toned.text.chars().take(shift).map(char::len_utf8).sum::<usize>();
     let mut at = 0;
@@ -235,13 +240,17 @@ pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     if let Some(line) = info.and_then(|i| i.place.line) {
         out.push_str(&format!(", line {line} of the file"));
     }
-    let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
-    out.push_str(&format!(", {n} line{} here", if n == 1 { "" } else { "s" }));
     if let Some(h) = model.source.held.first() {
         out.push_str(&format!(", in {}", h.queue));
     }
-    for h in &model.source.held {
-        out.push_str(&format!(" {}", slots(h)));
+    let held: Vec<String> = model.source.held.iter().map(slots).collect();
+    if !held.is_empty() {
+        out.push_str(&format!(" {}", held.join(", ")));
+    }
+    // Where it stands for more than the line with the cursor.
+    let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
+    if n > 1 {
+        out.push_str(&format!("; {n} lines after {}", listing.stage));
     }
     out
 }
