@@ -225,7 +225,10 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
         false => (name.to_owned(), None),
         true => searching(model, name, shown.kept, room),
     };
-    let lines = frame(t, area, &title, &clip(&ways.join(", "), room), &content, scroll);
+    // How to leave is told in any case.
+    let all = ways.join(", ");
+    let ways = if width(&all) <= room { all } else { ways.pop().unwrap_or_default() };
+    let lines = frame(t, area, &title, &clip(&ways, room), &content, scroll);
     rows::draw(&lines, area, buf);
     let x = area.x + 3 + cursor.filter(|_| model.sieve.typing)?;
     Some(Position::new(x.min(area.right().saturating_sub(1)), area.y))

@@ -9,6 +9,7 @@ use crate::engine::diff;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
 use crate::load::bir::listing::{Change, Listing};
+use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
@@ -250,7 +251,7 @@ pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     // Where it stands for more than the line with the cursor.
     let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
     if n > 1 {
-        out.push_str(&format!("; {n} lines after {}", listing.stage));
+        out.push_str(&format!("; {} after {}", count_of(n, "line"), listing.stage));
     }
     out
 }
