@@ -413,6 +413,32 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     assert_eq!(marked(&m), 1);
 }
 
+/// At 80 columns the line with the cursor is told to its end, or its last row ends in dots.
+#[test]
+fn the_line_with_the_cursor_is_told_to_its_end() {
+    let told = |m: &Model| {
+        let shown = text(&draw(m));
+        let rows = shown.lines().skip_while(|l| !l.contains(" of the file")).skip(1);
+        let rows: Vec<&str> = rows.take_while(|l| l.starts_with("  ")).map(str::trim).collect();
+        (rows.join(" "), shown)
+    };
+    let line = |m: &Model| m.listing().unwrap().lines[m.source.cursor].text.trim().to_owned();
+    let m = model(module("replicate.bir"), "replicate.bir", (80, 24));
+    assert!(line(&m).len() > 140);
+    assert_eq!(told(&m).0, line(&m), "{}", told(&m).1);
+    // Longer than there is room for.
+    let dims = "[1, 1], ".repeat(60);
+    let text = std::fs::read_to_string("sample-programs/copy.bir").unwrap();
+    let from =
+        text.find("ins(").unwrap() + text[text.find("ins(").unwrap()..].find("[[").unwrap() + 1;
+    let long = format!("{}{dims}{}", &text[..from], &text[from..]);
+    let m = model(module_of("long.bir", &long), "long.bir", (80, 24));
+    let (rows, shown) = told(&m);
+    assert!(line(&m).len() > 400, "{}", line(&m));
+    let whole = rows.strip_suffix("..").unwrap_or_else(|| panic!("{shown}"));
+    assert!(line(&m).starts_with(whole.trim_end()), "{shown}");
+}
+
 /// What lowering added is stopped at by the event at which it begins, and marked all the same: in
 /// the text and beside the text before, enabled or not, before and after the files change.
 #[test]

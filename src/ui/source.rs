@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Smallest pane with a line for each stage.
 const TALL: usize = 24;
+/// Smallest pane with a row more for the selected line.
+const WITH_MORE: usize = 16;
 /// Smallest pane with the selected line in full below the text.
 const WITH_DETAIL: usize = 9;
 
@@ -95,6 +97,7 @@ pub fn split(height: usize, passes: bool) -> Split {
     let (stages, detail) = match height {
         TALL.. if passes => (1, 5),
         TALL.. => (crate::engine::command::Pass::STAGES.len() + 1, 7),
+        WITH_MORE.. => (1, 4),
         WITH_DETAIL.. => (1, 3),
         _ => (1.min(height), 0),
     };

@@ -48,7 +48,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out.extend(shown.map(|(n, _)| line(model, listing, n, width)));
     if parts.detail > 0 {
         out.resize(parts.stages + parts.text, Row::new());
-        out.extend(detail(model, listing, width).into_iter().take(parts.detail));
+        out.extend(as_fits(detail(model, listing, width), parts.detail, width));
     }
     out
 }
@@ -229,6 +229,20 @@ fn detail(model: &Model, listing: &Listing, width: usize) -> Vec<Row> {
     let mut out = vec![head];
     out.extend(lines.into_iter().map(|l| Row::text(format!(" {l}"), t.text())));
     out
+}
+
+/// As many rows as fit; where they are not all, the last one says so.
+pub fn as_fits(mut rows: Vec<Row>, fit: usize, width: usize) -> Vec<Row> {
+    if let Some(more) = rows.get(fit).map(Row::to_text)
+        && let Some(last) = fit.checked_sub(1).and_then(|n| rows.get_mut(n)).filter(|_| fit > 1)
+    {
+        let style = last.0.first().map(|p| p.style).unwrap_or_default();
+        let text = format!("{} {}", last.to_text().trim_end(), more.trim());
+        let room = width.saturating_sub(1).min(width_of(&text).saturating_sub(1));
+        *last = Row::text(clip(&text, room), style);
+    }
+    rows.truncate(fit);
+    rows
 }
 
 /// Which instruction of the loaded module it is, how many lines stem from it, and where its
