@@ -4,11 +4,11 @@
 //! The directories that the files are in are watched, not the files: saving may replace a file
 //! by another of its name, truncate it and write it anew, or delete it and make it again, and
 //! only the directory sees all of that. Where a directory is missing the nearest one above it
-//! is watched until it is there. Nothing is polled: while nothing in those directories changes,
-//! nothing runs. Where others only read in them the system's thread is woken to pass it over.
+//! is watched until it is there. Nothing is polled, and the system is asked for no more than what
+//! may be a change: while others only read in those directories, nothing runs.
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant, SystemTime};
 pub const QUIET: Duration = Duration::from_millis(80);
 /// After this time a change is told although inputs are never quiet, or are still being written.
 pub const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a file that has become empty, or is gone, is waited for before that is told: whoever
+/// saves may empty or delete it first, and write it a moment later.
+pub const MOMENT: Duration = Duration::from_millis(400);
 /// Links that a path may go by: more are taken to be a circle.
 const MAX_LINKS: usize = 40;
 
@@ -76,7 +79,7 @@ impl Watcher {
     ) -> Result<Watcher, String> {
         let (to, incoming) = channel();
         let raw = to.clone();
-        let system = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let hear = move |event: notify::Result<notify::Event>| {
             // The receiver is gone when nobody watches any more.
             let _ = match event {
                 Ok(e) if e.need_rescan() => raw.send(Incoming::Overrun),
@@ -84,8 +87,9 @@ impl Watcher {
                 Ok(_) => Ok(()),
                 Err(e) => raw.send(Incoming::Failed(e.to_string())),
             };
-        })
-        .map_err(|e| e.to_string())?;
+        };
+        let config = Config::default().with_event_kinds(ASKED);
+        let system = RecommendedWatcher::new(hear, config).map_err(|e| e.to_string())?;
         let desk =
             Desk { system, dirs: BTreeMap::new(), inputs: BTreeMap::new(), open: BTreeSet::new() };
         std::thread::Builder::new()
@@ -119,7 +123,11 @@ impl Watcher {
     }
 }
 
-/// Whether something that happened may have changed a file; reading one does not.
+/// What the system is asked to tell: whatever may change a file, and that its writer closed it.
+const ASKED: EventKindMask = EventKindMask::CORE.union(EventKindMask::ACCESS_CLOSE);
+
+/// Whether something that happened may have changed a file; reading one does not, which some
+/// systems tell although they were not asked.
 fn changes(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
@@ -170,6 +178,11 @@ fn serve(
             // Half of a file that is still being written is not worth a look either.
             Err(RecvTimeoutError::Timeout) if desk.is_written(&changed, due) => {
                 due = due.map(|(first, _)| (first, first + PATIENCE));
+                continue;
+            }
+            // Nor is nothing at all, where something follows in a moment.
+            Err(RecvTimeoutError::Timeout) if desk.is_hollow(&changed, due) => {
+                due = due.map(|(first, _)| (first, first + MOMENT));
                 continue;
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -327,6 +340,18 @@ impl Desk {
         cfg!(target_os = "linux") && !late && changed.iter().any(written)
     }
 
+    /// Whether one of these inputs held something and now is empty or gone, and it may be waited
+    /// for what follows.
+    fn is_hollow(&self, changed: &BTreeSet<PathBuf>, due: Option<(Instant, Instant)>) -> bool {
+        let late = due.is_none_or(|(first, _)| Instant::now() >= first + MOMENT);
+        let emptied = |path: &PathBuf| {
+            let held = self.inputs.get(path).and_then(|i| i.look);
+            held.is_some_and(|l| l.dir || l.len > 0)
+                && look(path).is_none_or(|l| !l.dir && l.len == 0)
+        };
+        !late && changed.iter().any(emptied)
+    }
+
     /// The inputs that look otherwise than before.
     fn stirred(&mut self) -> BTreeSet<PathBuf> {
         let mut out = BTreeSet::new();
@@ -463,6 +488,40 @@ mod tests {
         s.changed(&["a"]);
         s.quiet();
         assert_eq!(fs::read(&a).unwrap().len(), 6);
+    }
+
+    /// Emptied and closed, and written later; deleted, and made later: one change each, of what
+    /// it holds in the end. What stays empty, or away, is told.
+    #[test]
+    fn what_is_empty_for_a_moment_is_told_when_it_holds_something() {
+        let s = Seen::new();
+        let a = s.write("a", "one");
+        s.watcher.set(std::slice::from_ref(&a)).unwrap();
+        for gone in [false, true] {
+            let begun = Instant::now();
+            match gone {
+                true => fs::remove_file(&a).unwrap(),
+                false => drop(fs::File::create(&a).unwrap()),
+            }
+            assert_eq!(s.news.recv_timeout(QUIET * 2), Err(RecvTimeoutError::Timeout));
+            s.write("a", "two");
+            s.changed(&["a"]);
+            // On a machine that is too busy to write in time nothing is shown by this.
+            if begun.elapsed() < MOMENT {
+                assert_eq!(fs::read(&a).unwrap(), b"two");
+                s.quiet();
+            }
+            while s.news.try_recv().is_ok() {}
+            let begun = Instant::now();
+            match gone {
+                true => fs::remove_file(&a).unwrap(),
+                false => drop(fs::File::create(&a).unwrap()),
+            }
+            s.changed(&["a"]);
+            assert!(begun.elapsed() >= MOMENT);
+            s.write("a", "three");
+            s.changed(&["a"]);
+        }
     }
 
     #[test]

@@ -435,6 +435,73 @@ fn watching_costs_nothing_while_nothing_changes() {
     assert_eq!(ticks(), before, "threads woke up while idle");
 }
 
+/// Others read the files, and list the directory: nobody is woken up by that.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_only_reads_wakes_nothing_up() {
+    let s = Screen::new(&[]);
+    let pid = s.t.child.process_id().unwrap();
+    let switches = || -> u64 {
+        let of = |task: fs::DirEntry| {
+            let text = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let line = text.lines().find(|l| l.starts_with("voluntary_ctxt_switches")).unwrap();
+            line.rsplit('\t').next().unwrap().parse::<u64>().unwrap()
+        };
+        fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().map(of).sum()
+    };
+    std::thread::sleep(Duration::from_millis(500));
+    let before = switches();
+    for _ in 0..500 {
+        fs::read(s.path("p.dma")).unwrap();
+        assert_eq!(fs::read_dir(s.dir.path()).unwrap().count(), 1);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(switches(), before, "readers woke it up");
+    // And a change is seen as before.
+    let events = s.events();
+    s.save(&[1, 2, 3]);
+    s.other_than(&events);
+}
+
+/// An editor that empties, cuts or deletes the file, closes it, and writes it a moment later:
+/// nothing of that is shown. What stays so is told.
+#[test]
+fn what_is_broken_for_a_moment_does_not_flash() {
+    let s = Screen::new(&[]);
+    let p = s.path("p.dma");
+    let mut events = s.events();
+    let text = program(&[1, 2]);
+    let half = text.len() - 30;
+    let ways: [(&str, &dyn Fn()); 3] = [
+        ("empty", &|| drop(fs::File::create(&p).unwrap())),
+        ("half", &|| fs::write(&p, &text[..half]).unwrap()),
+        ("gone", &|| fs::remove_file(&p).unwrap()),
+    ];
+    for (n, (what, way)) in ways.iter().enumerate() {
+        let begun = Instant::now();
+        way();
+        // Longer than the quiet time; what is drawn meanwhile is looked at all the time.
+        while begun.elapsed() < Duration::from_millis(250) {
+            assert!(!s.t.screen().contains("BROKEN"), "{what}: {}", s.t.screen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let copies: Vec<u64> = (1..=3 + n as u64).collect();
+        s.save(&copies);
+        // On a machine that is too busy to write in time nothing is shown by this.
+        let in_time = begun.elapsed() < Duration::from_millis(350);
+        let raw = s.t.raw();
+        events = s.other_than(&events);
+        let flashed =
+            s.t.raw()[raw.len().min(s.t.raw().len())..].windows(6).any(|w| w == b"BROKEN");
+        assert!(!in_time || !flashed, "{what}");
+        way();
+        s.shows("BROKEN");
+        assert_eq!(s.events(), events, "{what}: the last good one stays");
+        s.save(&copies);
+        s.t.wait_gone("BROKEN");
+    }
+}
+
 #[test]
 fn half_of_a_container_is_never_shown() {
     let dir = tempfile::tempdir().unwrap();

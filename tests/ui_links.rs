@@ -378,7 +378,10 @@ fn cell(selected: &str, pane_name: &str) {
             let rows = m.source.top..m.source.top + 20;
             assert!(all.iter().filter(|n| rows.contains(n)).all(|n| marked.contains(n)));
             // The row of the cursor is that of the instruction, and shows its text.
-            let start: String = l.lines[m.source.cursor].text.trim().chars().take(30).collect();
+            let text = l.lines[m.source.cursor].text.trim();
+            // What comes before the operands may have no room.
+            let named = text.split(" queue=").next().unwrap_or_default();
+            let start: String = named.chars().take(30).collect();
             let shown = shown_lines(&m);
             let (_, row) = shown.iter().find(|(n, _)| *n == m.source.cursor).unwrap();
             assert!(row.contains(&start), "{row}");

@@ -412,3 +412,62 @@ fn b_in_the_text_sets_a_breakpoint_at_the_instruction() {
     keys(&mut m, ":break dma_block_0<Enter>:pass lower_dma<Enter>");
     assert_eq!(marked(&m), 1);
 }
+
+/// At 80 columns the line with the cursor is told to its end, or its last row ends in dots.
+#[test]
+fn the_line_with_the_cursor_is_told_to_its_end() {
+    let told = |m: &Model| {
+        let shown = text(&draw(m));
+        let rows = shown.lines().skip_while(|l| !l.contains(" of the file")).skip(1);
+        let rows: Vec<&str> = rows.take_while(|l| l.starts_with("  ")).map(str::trim).collect();
+        (rows.join(" "), shown)
+    };
+    let line = |m: &Model| m.listing().unwrap().lines[m.source.cursor].text.trim().to_owned();
+    let m = model(module("replicate.bir"), "replicate.bir", (80, 24));
+    assert!(line(&m).len() > 140);
+    assert_eq!(told(&m).0, line(&m), "{}", told(&m).1);
+    // Longer than there is room for.
+    let dims = "[1, 1], ".repeat(60);
+    let text = std::fs::read_to_string("sample-programs/copy.bir").unwrap();
+    let from =
+        text.find("ins(").unwrap() + text[text.find("ins(").unwrap()..].find("[[").unwrap() + 1;
+    let long = format!("{}{dims}{}", &text[..from], &text[from..]);
+    let m = model(module_of("long.bir", &long), "long.bir", (80, 24));
+    let (rows, shown) = told(&m);
+    assert!(line(&m).len() > 400, "{}", line(&m));
+    let whole = rows.strip_suffix("..").unwrap_or_else(|| panic!("{shown}"));
+    assert!(line(&m).starts_with(whole.trim_end()), "{shown}");
+}
+
+/// What lowering added is stopped at by the event at which it begins, and marked all the same: in
+/// the text and beside the text before, enabled or not, before and after the files change.
+#[test]
+fn b_at_what_lowering_added_is_marked() {
+    let mut m = model(module("copy.bir"), "copy.bir", (200, 60));
+    m.focus = Pane::Source;
+    keys(&mut m, "Z>>>>>");
+    while m.added_here().is_none() {
+        keys(&mut m, "<Down>");
+    }
+    let line = m.listing().unwrap().lines[m.source.cursor].text.trim().to_owned();
+    keys(&mut m, "b");
+    assert!(m.session.stops()[0].text().starts_with("event "), "{:?}", m.said);
+    let marked = |m: &Model, mark: &str| {
+        let shown = text(&draw(m));
+        let with = |l: &&str| l.split_once(&line).is_some_and(|(before, _)| before.contains(mark));
+        (shown.lines().filter(with).count(), shown)
+    };
+    assert_eq!(marked(&m, "B").0, 1, "{}", marked(&m, "B").1);
+    keys(&mut m, ":disable 1<Enter>");
+    assert_eq!((marked(&m, "B").0, marked(&m, "b").0), (0, 1));
+    keys(&mut m, ":enable 1<Enter>c");
+    assert!(m.said.as_ref().unwrap().text.contains("breakpoint 1"), "{:?}", m.said);
+    assert_eq!(marked(&m, "B").0, 1);
+    // The passes show it in the text after the stage.
+    keys(&mut m, "v");
+    assert_eq!(marked(&m, "B").0, 1, "{}", marked(&m, "B").1);
+    m.focus = Pane::Source;
+    keys(&mut m, "b");
+    assert!(m.session.stops().is_empty());
+    assert_eq!((marked(&m, "B").0, marked(&m, "b").0), (0, 0));
+}

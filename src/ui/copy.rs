@@ -1,9 +1,10 @@
 //! What the selection is as a text to be taken elsewhere: in words, as hex, as JSON, as a line
 //! of a script (`docs/screen.md`, "Copying"). Pure: the shell hands it to the terminal.
 
+mod over;
+
 use super::layout::Pane;
-use super::model::{Model, Popup};
-use super::seams;
+use super::model::Model;
 use super::stops::Listed;
 use crate::diag::render;
 use crate::engine::ring::json::event_json;
@@ -42,11 +43,11 @@ const MEMORY: usize = 256;
 impl Model {
     /// What is selected in the pane with the focus, in a form; nothing where it has none.
     pub fn copied(&mut self, form: CopyForm) -> Option<String> {
-        if let Some((popup, _)) = &self.popup {
-            return match popup {
-                Popup::Output(lines) => self.copied_answer(lines, form),
-                Popup::Help | Popup::Jumps(_) => None,
-            };
+        if self.popup.is_some() {
+            return self.copied_popup(form);
+        }
+        if let Some(grid) = &self.grid {
+            return self.copied_grid(grid, form);
         }
         match self.focus {
             Pane::Tx | Pane::Rx | Pane::Inspector => self.copied_slot(form),
@@ -58,17 +59,6 @@ impl Model {
             Pane::Marker => self.copied_marker(form),
             Pane::Checks => self.copied_finding(form),
             Pane::Source | Pane::Passes => self.copied_line(form),
-        }
-    }
-
-    /// The text that lies over the screen, and the command that it answers.
-    fn copied_answer(&self, lines: &[String], form: CopyForm) -> Option<String> {
-        match form {
-            CopyForm::Text => Some(lines.join("\n")),
-            CopyForm::Json => serde_json::to_string(lines).ok(),
-            // Not every text answers a command.
-            CopyForm::Script => seams::parse(&self.answers).ok().map(|_| self.answers.clone()),
-            CopyForm::Hex => None,
         }
     }
 

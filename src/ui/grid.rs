@@ -327,6 +327,11 @@ impl Grid {
         })
     }
 
+    /// Which of the transfer's descriptors the current one is, from 1 on.
+    pub fn number(&self) -> usize {
+        self.numbers.get(self.current).map_or(0, |n| n + 1)
+    }
+
     /// The sides of the current descriptor.
     pub fn sides(&self) -> &[Side] {
         self.all.get(self.current).map_or(&[], Vec::as_slice)

@@ -3,6 +3,10 @@
 //! A key that moves in time or looks at something names the command that it stands for. The
 //! help on the screen and the table in `docs/screen.md` are made from [`KEYMAP`].
 
+mod table;
+
+pub use table::{KEYMAP, VI};
+
 use super::copy::CopyForm;
 use super::layout::Pane;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -132,6 +136,10 @@ pub enum When {
     In(Pane),
     /// While a text lies over the screen.
     Popup,
+    /// While that is the help.
+    Help,
+    /// While something is searched for in it.
+    Sieve,
     /// In the access grid.
     Grid,
     /// In the command line.
@@ -150,6 +158,8 @@ impl When {
             When::Ring => "rings",
             When::In(p) => p.name(),
             When::Popup => "popup",
+            When::Help => "help",
+            When::Sieve => "search",
             When::Grid => "grid",
             When::Line => "command line",
             When::Palette => "palette",
@@ -242,6 +252,14 @@ pub enum Action {
     WriteChosen,
     /// Close what is open: popup, command line, the answer.
     Close,
+    /// Search in the text over the screen.
+    OpenSieve,
+    /// Type no more; what does not have it stays left out.
+    KeepSieve,
+    /// Show all of the text again, or close it.
+    DropSieve,
+    /// To the next (1) or previous (-1) heading of the text.
+    Heading(i64),
     /// Execute the command line.
     Enter,
     /// Enable or disable the selected stop: `enable`, `disable`.
@@ -300,441 +318,6 @@ pub struct Binding {
     pub hint: &'static str,
 }
 
-const fn run(
-    keys: &'static [Key],
-    command: &'static str,
-    help: &'static str,
-    hint: &'static str,
-) -> Binding {
-    Binding { keys, when: When::Panes, does: Does::Command(command), help, hint }
-}
-
-const fn act(
-    keys: &'static [Key],
-    when: When,
-    action: Action,
-    help: &'static str,
-    hint: &'static str,
-) -> Binding {
-    Binding { keys, when, does: Does::Act(action), help, hint }
-}
-
-const fn of_module(
-    keys: &'static [Key],
-    command: &'static str,
-    help: &'static str,
-    hint: &'static str,
-) -> Binding {
-    Binding { keys, when: When::Module, does: Does::Command(command), help, hint }
-}
-
-const fn of_lesson(
-    keys: &'static [Key],
-    command: &'static str,
-    help: &'static str,
-    hint: &'static str,
-) -> Binding {
-    Binding { keys, when: When::Lesson, does: Does::Command(command), help, hint }
-}
-
-const UP: &[Key] = &[key(KeyCode::Up), ch('k')];
-const DOWN: &[Key] = &[key(KeyCode::Down), ch('j')];
-const LEFT: &[Key] = &[key(KeyCode::Left), ch('h')];
-const RIGHT: &[Key] = &[key(KeyCode::Right), ch('l')];
-const ENTER: &[Key] = &[key(KeyCode::Enter)];
-
-/// The table. The first row that holds counts.
-pub static KEYMAP: &[Binding] = &[
-    of_lesson(&[ch('H')], "hint", "the next hint for the task", "hint"),
-    of_lesson(
-        &[ch('T')],
-        "proceed",
-        "to the next task, or lesson, once this one is solved",
-        "next task",
-    ),
-    of_lesson(&[ch('L')], "lesson", "all that the lesson says", "lesson"),
-    act(
-        &[ch('A')],
-        When::Lesson,
-        Action::WriteLine("answer "),
-        "answer the question of the task",
-        "answer",
-    ),
-    run(&[ch('s')], "step", "one descriptor pair forward", "step"),
-    run(&[ch('S')], "reverse-step", "one descriptor pair back", "back"),
-    run(&[ch('n')], "next", "to the next phase of the host", "next phase"),
-    run(&[ch('N')], "reverse-next", "one phase back", ""),
-    of_module(&[ch('>'), ch('.')], "pass next", "the next stage of the lowering", "stage"),
-    of_module(&[ch('<'), ch(',')], "pass prev", "the stage before", ""),
-    of_module(&[ch('P')], "pass", "all stages, with what each holds", ""),
-    of_module(&[ch('=')], "pass diff", "what the stage made of the one before", ""),
-    act(
-        &[ch('v')],
-        When::Module,
-        Action::TogglePasses,
-        "before and after the stage, or the text",
-        "passes",
-    ),
-    act(
-        &[ch('V')],
-        When::Module,
-        Action::Prove,
-        "prove that every stage leaves the same memory",
-        "",
-    ),
-    run(&[ch('e')], "step event", "one event forward", "event"),
-    run(&[ch('E')], "reverse-step event", "one event back", ""),
-    run(&[ch('d')], "doorbell", "to and through the next doorbell", "doorbell"),
-    run(&[ch('D')], "reverse-doorbell", "back to the doorbell before", ""),
-    run(&[ch('f')], "finish", "to the end of the batch", "finish"),
-    run(&[ch('F')], "reverse-finish", "back to the end of the batch before", ""),
-    run(&[ch('c')], "continue", "to the next breakpoint or the end", "continue"),
-    run(&[ch('C')], "reverse-continue", "back to the breakpoint before or the start", ""),
-    run(&[ch('g')], "goto 0", "to the start", "start"),
-    run(&[ch('G')], "goto end", "to the end", "end"),
-    run(&[ch('u')], "undo", "take the newest edit back", ""),
-    run(&[ch('U'), ctrl('r')], "redo", "make it again", ""),
-    run(&[ch('i')], "where", "say where the run stands", ""),
-    run(&[ch('B')], "info breakpoints", "all stops", ""),
-    run(&[ch('W')], "why", "why the marker does not flip", ""),
-    run(&[ch('R')], "reload", "read the files again", ""),
-    run(&[ch('?'), key(KeyCode::F(1))], "help", "this help", "help"),
-    run(&[ch('q'), ctrl('c')], "quit", "leave; twice where edits are not saved", "quit"),
-    act(
-        &[ch('b')],
-        When::Panes,
-        Action::ToggleBreak,
-        "breakpoint at the selected slot or instruction, on or off",
-        "break",
-    ),
-    act(
-        &[ch('w')],
-        When::Panes,
-        Action::ToggleWatch,
-        "watch the bytes of the selected slot (memory pane: those it names), or no longer",
-        "watch",
-    ),
-    act(&[ch(':')], When::Panes, Action::OpenLine, "command line", "command"),
-    act(&[ch('Z')], When::Panes, Action::Zoom, "this pane alone, or all", ""),
-    act(&[ctrl_key(KeyCode::Right)], When::Panes, Action::Grow(2, 0), "make the pane wider", ""),
-    act(&[ctrl_key(KeyCode::Left)], When::Panes, Action::Grow(-2, 0), "make it narrower", ""),
-    act(&[ctrl_key(KeyCode::Down)], When::Panes, Action::Grow(0, 1), "make it taller", ""),
-    act(&[ctrl_key(KeyCode::Up)], When::Panes, Action::Grow(0, -1), "make it lower", ""),
-    act(&[ch('1')], When::Panes, Action::Preset(0), "panes as they come", ""),
-    act(&[ch('2')], When::Panes, Action::Preset(1), "panes with much text", ""),
-    act(&[ch('3')], When::Panes, Action::Preset(2), "panes with much on the right", ""),
-    act(&[ch('y')], When::Panes, Action::Copy(CopyForm::Text), "copy the selection in words", ""),
-    act(&[ch('Y')], When::Panes, Action::Copy(CopyForm::Hex), "copy it as hex", ""),
-    act(&[ctrl('y')], When::Panes, Action::Copy(CopyForm::Json), "copy it as JSON", ""),
-    act(
-        &[ctrl('s')],
-        When::Panes,
-        Action::Copy(CopyForm::Script),
-        "copy it as a line of a script",
-        "",
-    ),
-    act(
-        &[ch('/')],
-        When::Panes,
-        Action::WriteLine("find "),
-        "search slots by an expression over their fields",
-        "find",
-    ),
-    act(&[ch('m')], When::Panes, Action::Match(1), "to the next match", ""),
-    act(&[ch('M')], When::Panes, Action::Match(-1), "to the match before", ""),
-    act(&[ch('x')], When::Panes, Action::ToggleOnly, "show only what was found, or all", ""),
-    act(
-        &[ctrl('p')],
-        When::Panes,
-        Action::OpenPalette,
-        "palette: search every command and key",
-        "",
-    ),
-    act(&[key(KeyCode::Tab)], When::Panes, Action::Focus(1), "next pane", "pane"),
-    act(&[key(KeyCode::BackTab)], When::Panes, Action::Focus(-1), "previous pane", ""),
-    act(&[ch(']')], When::Panes, Action::Queue(1), "next queue", ""),
-    act(&[ch('[')], When::Panes, Action::Queue(-1), "previous queue", ""),
-    act(
-        &[ch('p')],
-        When::Panes,
-        Action::OpenGrid,
-        "draw where the access reads and writes",
-        "access",
-    ),
-    act(&[ch('('), ctrl('o')], When::Panes, Action::Jump(-1), "back to where a jump began", ""),
-    act(&[ch(')')], When::Panes, Action::Jump(1), "forward again", ""),
-    act(&[ch('J')], When::Panes, Action::Jumps, "places that were left by jumps", ""),
-    act(&[ch('z')], When::Panes, Action::ToggleFold, "fold equal slots, or show each", ""),
-    act(
-        &[ch('a')],
-        When::Panes,
-        Action::ToggleFollow,
-        "selection follows the newest event, or stays",
-        "",
-    ),
-    act(&[ch('t')], When::Panes, Action::NextPalette, "colours: dark, light, contrast, none", ""),
-    act(LEFT, When::In(Pane::Inspector), Action::Columns(-1), "a bit to the left", ""),
-    act(RIGHT, When::In(Pane::Inspector), Action::Columns(1), "a bit to the right", ""),
-    act(&[ch(' ')], When::In(Pane::Inspector), Action::FlipBit, "flip the bit: `set`", ""),
-    act(
-        ENTER,
-        When::In(Pane::Inspector),
-        Action::FieldLesson,
-        "what the lesson about the field says",
-        "",
-    ),
-    act(UP, When::In(Pane::Inspector), Action::Rows(-1), "the word before", ""),
-    act(DOWN, When::In(Pane::Inspector), Action::Rows(1), "the word after", ""),
-    act(LEFT, When::In(Pane::Memory), Action::Columns(-1), "a byte to the left", ""),
-    act(RIGHT, When::In(Pane::Memory), Action::Columns(1), "a byte to the right", ""),
-    act(
-        ENTER,
-        When::In(Pane::Memory),
-        Action::FollowByte,
-        "to the slot that wrote the byte last, then to the others that touch it",
-        "",
-    ),
-    act(LEFT, When::In(Pane::Source), Action::Columns(-1), "text to the left", ""),
-    act(RIGHT, When::In(Pane::Source), Action::Columns(1), "text to the right", ""),
-    act(
-        ENTER,
-        When::In(Pane::Source),
-        Action::SelectInst,
-        "select the instruction and its slots",
-        "",
-    ),
-    act(LEFT, When::In(Pane::Timeline), Action::TimeColumns(-1), "a column back: `goto`", "column"),
-    act(RIGHT, When::In(Pane::Timeline), Action::TimeColumns(1), "a column on: `goto`", ""),
-    act(
-        &[ch('+')],
-        When::In(Pane::Timeline),
-        Action::TimeZoom(1),
-        "show half as much of the run",
-        "zoom",
-    ),
-    act(
-        &[ch('-')],
-        When::In(Pane::Timeline),
-        Action::TimeZoom(-1),
-        "show twice as much of it",
-        "out",
-    ),
-    act(
-        &[key(KeyCode::PageUp), ctrl('b')],
-        When::In(Pane::Timeline),
-        Action::Page(-1),
-        "show the part before",
-        "",
-    ),
-    act(
-        &[key(KeyCode::PageDown), ctrl('f')],
-        When::In(Pane::Timeline),
-        Action::Page(1),
-        "show the part after",
-        "",
-    ),
-    act(
-        &[key(KeyCode::Home)],
-        When::In(Pane::Timeline),
-        Action::Edge(-1),
-        "to the start of the run: `goto`",
-        "",
-    ),
-    act(
-        &[key(KeyCode::End)],
-        When::In(Pane::Timeline),
-        Action::Edge(1),
-        "to its end, or the last event known: `goto`",
-        "",
-    ),
-    act(LEFT, When::In(Pane::Passes), Action::Columns(-1), "text to the left", ""),
-    act(RIGHT, When::In(Pane::Passes), Action::Columns(1), "text to the right", ""),
-    act(
-        ENTER,
-        When::In(Pane::Passes),
-        Action::SelectInst,
-        "open a fold; select the instruction",
-        "",
-    ),
-    act(
-        &[ch('z')],
-        When::In(Pane::Passes),
-        Action::ToggleFold,
-        "fold equal lines, or show each",
-        "",
-    ),
-    act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
-    act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
-    act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
-    act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
-    act(ENTER, When::In(Pane::Checks), Action::GotoSelected, "go to where it was found", ""),
-    act(
-        ENTER,
-        When::In(Pane::Budget),
-        Action::GotoSelected,
-        "select the queue or the instruction that it is about",
-        "select",
-    ),
-    act(
-        ENTER,
-        When::In(Pane::Stops),
-        Action::GotoSelected,
-        "select what it is about, or go to its event",
-        "go there",
-    ),
-    act(
-        &[ch(' ')],
-        When::In(Pane::Stops),
-        Action::SwitchStop,
-        "enable it, or disable it: `enable`, `disable`",
-        "on or off",
-    ),
-    act(
-        &[ch('x'), key(KeyCode::Delete)],
-        When::In(Pane::Stops),
-        Action::DeleteStop,
-        "delete it: `delete`, `undisplay`",
-        "delete",
-    ),
-    act(
-        &[ch('e')],
-        When::In(Pane::Stops),
-        Action::EditStop,
-        "edit it on the command line; what is entered takes its place",
-        "edit",
-    ),
-    act(UP, When::Panes, Action::Rows(-1), "up: slot, event, finding, memory row", ""),
-    act(DOWN, When::Panes, Action::Rows(1), "down", ""),
-    act(&[key(KeyCode::PageUp), ctrl('b')], When::Panes, Action::Page(-1), "a page up", ""),
-    act(&[key(KeyCode::PageDown), ctrl('f')], When::Panes, Action::Page(1), "a page down", ""),
-    act(&[key(KeyCode::Home)], When::Panes, Action::Edge(-1), "to the first", ""),
-    act(&[key(KeyCode::End)], When::Panes, Action::Edge(1), "to the last", ""),
-    act(&[key(KeyCode::Esc)], When::Panes, Action::Close, "clear the answer", ""),
-    act(&[ctrl('l')], When::Panes, Action::Redraw, "draw everything anew", ""),
-    act(&[ctrl('z')], When::Panes, Action::Suspend, "suspend; `fg` resumes", ""),
-    act(
-        &[key(KeyCode::Esc), ch('q'), ch('?'), key(KeyCode::F(1)), ctrl('c')],
-        When::Popup,
-        Action::Close,
-        "close",
-        "",
-    ),
-    act(ENTER, When::Popup, Action::Choose, "close; in the list of places go there", ""),
-    act(UP, When::Popup, Action::Rows(-1), "a line up", ""),
-    act(DOWN, When::Popup, Action::Rows(1), "a line down", ""),
-    act(&[key(KeyCode::PageUp), ctrl('b')], When::Popup, Action::Page(-1), "a page up", ""),
-    act(
-        &[key(KeyCode::PageDown), ch(' '), ctrl('f')],
-        When::Popup,
-        Action::Page(1),
-        "a page down",
-        "",
-    ),
-    act(&[key(KeyCode::Home), ch('g')], When::Popup, Action::Edge(-1), "to the top", ""),
-    act(&[key(KeyCode::End), ch('G')], When::Popup, Action::Edge(1), "to the bottom", ""),
-    act(&[ch('y')], When::Popup, Action::Copy(CopyForm::Text), "copy what it says", ""),
-    act(
-        &[ctrl('y')],
-        When::Popup,
-        Action::Copy(CopyForm::Json),
-        "copy it as JSON, a text for each line",
-        "",
-    ),
-    act(
-        &[ctrl('s')],
-        When::Popup,
-        Action::Copy(CopyForm::Script),
-        "copy the command that it answers",
-        "",
-    ),
-    act(&[ctrl('z')], When::Popup, Action::Suspend, "suspend", ""),
-    act(
-        &[key(KeyCode::Esc), ch('q'), ch('p'), key(KeyCode::Enter), ctrl('c')],
-        When::Grid,
-        Action::Close,
-        "close",
-        "",
-    ),
-    act(&[ch('n')], When::Grid, Action::GridStep(1), "the next descriptor", ""),
-    act(&[ch('N')], When::Grid, Action::GridStep(-1), "the descriptor before", ""),
-    act(&[key(KeyCode::Tab)], When::Grid, Action::GridTurn(1), "the next side", ""),
-    act(&[key(KeyCode::BackTab)], When::Grid, Action::GridTurn(-1), "the side before", ""),
-    act(&[ch('o')], When::Grid, Action::GridOrder, "in which order the descriptor goes", ""),
-    act(&[ch('+'), ch('=')], When::Grid, Action::GridScale(-1), "finer", ""),
-    act(&[ch('-')], When::Grid, Action::GridScale(1), "coarser", ""),
-    act(UP, When::Grid, Action::Rows(-1), "a row of cells up", ""),
-    act(DOWN, When::Grid, Action::Rows(1), "a row of cells down", ""),
-    act(LEFT, When::Grid, Action::Columns(-1), "a cell to the left", ""),
-    act(RIGHT, When::Grid, Action::Columns(1), "a cell to the right", ""),
-    act(&[key(KeyCode::PageUp), ctrl('b')], When::Grid, Action::Page(-1), "a page up", ""),
-    act(&[key(KeyCode::PageDown), ctrl('f')], When::Grid, Action::Page(1), "a page down", ""),
-    act(&[ctrl('z')], When::Grid, Action::Suspend, "suspend", ""),
-    act(ENTER, When::Line, Action::Enter, "execute; empty closes", ""),
-    act(&[key(KeyCode::Esc), ctrl('c')], When::Line, Action::Close, "close", ""),
-    act(&[key(KeyCode::Up), ctrl('p')], When::Line, Action::History(1), "older line", ""),
-    act(&[key(KeyCode::Down), ctrl('n')], When::Line, Action::History(-1), "newer line", ""),
-    act(&[key(KeyCode::Tab)], When::Line, Action::Complete, "complete the last word", ""),
-    act(&[key(KeyCode::Left), ctrl('b')], When::Line, Action::Cursor(-1), "cursor left", ""),
-    act(&[key(KeyCode::Right), ctrl('f')], When::Line, Action::Cursor(1), "cursor right", ""),
-    act(&[key(KeyCode::Home), ctrl('a')], When::Line, Action::CursorEdge(-1), "to the start", ""),
-    act(&[key(KeyCode::End), ctrl('e')], When::Line, Action::CursorEdge(1), "to the end", ""),
-    act(
-        &[key(KeyCode::Backspace), ctrl('h')],
-        When::Line,
-        Action::Backspace,
-        "delete before the cursor; on an empty line close",
-        "",
-    ),
-    act(
-        &[key(KeyCode::Delete), ctrl('d')],
-        When::Line,
-        Action::DeleteChar,
-        "delete at the cursor",
-        "",
-    ),
-    act(&[ctrl('w')], When::Line, Action::DeleteWord, "delete the word before the cursor", ""),
-    act(&[ctrl('u')], When::Line, Action::DeleteToStart, "delete to the start", ""),
-    act(&[ctrl('z')], When::Line, Action::Suspend, "suspend", ""),
-    act(ENTER, When::Palette, Action::Enter, "do the selected one", ""),
-    act(
-        &[key(KeyCode::Tab)],
-        When::Palette,
-        Action::WriteChosen,
-        "write it to the command line",
-        "",
-    ),
-    act(&[key(KeyCode::Esc), ctrl('c')], When::Palette, Action::Close, "close", ""),
-    act(&[key(KeyCode::Up), ctrl('p')], When::Palette, Action::Rows(-1), "up", ""),
-    act(&[key(KeyCode::Down), ctrl('n')], When::Palette, Action::Rows(1), "down", ""),
-    act(&[key(KeyCode::PageUp)], When::Palette, Action::Rows(-10), "ten up", ""),
-    act(&[key(KeyCode::PageDown)], When::Palette, Action::Rows(10), "ten down", ""),
-    act(
-        &[key(KeyCode::Backspace), ctrl('h')],
-        When::Palette,
-        Action::Backspace,
-        "delete before the cursor; where nothing is typed close",
-        "",
-    ),
-    act(&[key(KeyCode::Left), ctrl('b')], When::Palette, Action::Cursor(-1), "cursor left", ""),
-    act(&[key(KeyCode::Right), ctrl('f')], When::Palette, Action::Cursor(1), "cursor right", ""),
-    act(&[ctrl('w')], When::Palette, Action::DeleteWord, "delete the word before the cursor", ""),
-    act(&[ctrl('u')], When::Palette, Action::DeleteToStart, "delete to the start", ""),
-    act(&[ctrl('z')], When::Palette, Action::Suspend, "suspend", ""),
-];
-
-/// Rows that the keymap `vi` puts before the table.
-pub static VI: &[Binding] = &[
-    act(&[ctrl('d')], When::Panes, Action::HalfPage(1), "half a page down", ""),
-    act(&[ctrl('u')], When::Panes, Action::HalfPage(-1), "half a page up", ""),
-    act(&[ctrl('d')], When::Popup, Action::HalfPage(1), "half a page down", ""),
-    act(&[ctrl('u')], When::Popup, Action::HalfPage(-1), "half a page up", ""),
-    act(&[ch('H')], When::Panes, Action::Edge(-1), "to the first", ""),
-    act(&[ch('L')], When::Panes, Action::Edge(1), "to the last", ""),
-    act(&[ch('0')], When::In(Pane::Inspector), Action::WordEdge(-1), "to the highest bit", ""),
-    act(&[ch('$')], When::In(Pane::Inspector), Action::WordEdge(1), "to bit 0", ""),
-    act(&[ctrl('w')], When::Panes, Action::Focus(1), "next pane", ""),
-];
-
 /// What is open, if anything is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -744,6 +327,10 @@ pub enum Mode {
     Module(Pane),
     /// A text lies over them.
     Popup,
+    /// The help does.
+    Help,
+    /// Something is searched for in such a text.
+    Sieve,
     /// The access grid lies over them.
     Grid,
     /// The command line.
@@ -765,7 +352,9 @@ impl When {
         match (self, mode) {
             (When::Panes | When::Lesson, Mode::Panes(_) | Mode::Module(_))
             | (When::Module, Mode::Module(_))
-            | (When::Popup, Mode::Popup)
+            | (When::Popup, Mode::Popup | Mode::Help)
+            | (When::Help, Mode::Help)
+            | (When::Sieve, Mode::Sieve)
             | (When::Grid, Mode::Grid)
             | (When::Line, Mode::Line)
             | (When::Palette, Mode::Palette) => true,

@@ -11,7 +11,7 @@ use crate::engine::program::Program;
 use crate::engine::ring::digest::hash_bytes;
 use crate::limits::{MAX_BUILD_AGAIN, MAX_READ_AGAIN, SMALL_FILE_BYTES};
 use crate::load::source::STDIN;
-use crate::watch::{News, QUIET, Watcher};
+use crate::watch::{MOMENT, News, QUIET, Watcher};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -187,6 +187,14 @@ fn files(path: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// Whether a file is shorter than it was, or gone.
+fn is_cut(was: &[(PathBuf, Stamp)], now: &[(PathBuf, Stamp)]) -> bool {
+    was.iter().any(|(path, before)| {
+        let after = now.iter().find(|n| n.0 == *path).and_then(|n| n.1);
+        before.is_some_and(|b| after.is_none_or(|a| a.0 < b.0))
+    })
+}
+
 /// What a file holds, as a number; of a large one what can be told without reading it.
 fn content(path: &Path) -> u64 {
     let Ok(meta) = std::fs::metadata(path) else { return 0 };
@@ -214,6 +222,8 @@ struct Work<T> {
     built_of: HashMap<PathBuf, u64>,
     /// The files could not be read last time.
     broken: bool,
+    /// How they looked when they could.
+    good: Vec<(PathBuf, Stamp)>,
     /// The user asked.
     asked: bool,
     /// What came while files were read, to be dealt with afterwards.
@@ -223,6 +233,7 @@ struct Work<T> {
 impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
     fn new(live: Live, known: Fresh, to: Sender<Order>, tell: T) -> Work<T> {
         Work {
+            good: live.stamps.clone(),
             live,
             known,
             tell,
@@ -382,15 +393,26 @@ impl<T: Fn(Notice) + Send + Clone + 'static> Work<T> {
 
     /// Reads the files, again where they changed meanwhile. False: the screen is left.
     fn load(&mut self, orders: &Receiver<Order>) -> bool {
+        let mut waited = false;
         for _ in 0..MAX_READ_AGAIN {
             let before = stamps(&self.live.inputs);
             let read = (self.live.load)();
-            if stamps(&self.live.inputs) == before {
+            let now = stamps(&self.live.inputs);
+            let still = now == before;
+            if still && read.is_ok() {
+                self.good = now;
                 return self.took(read);
             }
+            // What was cut off may be written further in a moment; once that is over it is told.
+            let cut = still && !(self.broken || self.asked || waited) && is_cut(&self.good, &now);
+            if still && !cut {
+                return self.took(read);
+            }
+            waited |= cut;
             // Somebody writes: what was read is of two times. It will be told when it is over;
             // should that be missed, it is looked at again anyway.
-            match orders.recv_timeout(self.live.quiet) {
+            let time = self.live.quiet + if cut { MOMENT } else { Duration::ZERO };
+            match orders.recv_timeout(time) {
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return false,
                 Ok(Order::Reload) => self.asked = true,
                 Ok(Order::News(News::Lost(why))) => (self.tell)(Notice::Lost(why)),

@@ -6,9 +6,11 @@
 //! of [`keymap::KEYMAP`]; those that move or look name a command of the command table and do
 //! what that command does. The screen is described in `docs/screen.md`.
 
+mod abridged;
 pub mod aligned;
 pub mod arrange;
 pub mod assembly;
+pub mod begun;
 mod budget;
 pub mod build;
 pub mod colour;
@@ -37,6 +39,7 @@ pub mod rows;
 pub mod seams;
 pub mod search;
 pub mod shell;
+pub mod sieve;
 pub mod source;
 pub mod stacked;
 pub mod stops;

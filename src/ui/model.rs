@@ -16,6 +16,7 @@ use super::palette::Palette;
 use super::passes::Passes;
 use super::reload::Files;
 use super::search::Search;
+use super::sieve::Sieve;
 use super::source::Source;
 use super::stops::Replaces;
 use super::ties::Ties;
@@ -249,6 +250,8 @@ pub struct Model {
     pub answers: String,
     /// A text over the screen, and how far it is scrolled.
     pub popup: Option<(Popup, usize)>,
+    /// What is searched for in it.
+    pub sieve: Sieve,
     /// The newest answer.
     pub said: Option<Said>,
     /// The edits that a file holds: the opened one, or what was saved since.
@@ -359,6 +362,7 @@ impl Model {
             grid: None,
             answers: String::new(),
             popup: None,
+            sieve: Sieve::default(),
             said: None,
             asked: Vec::new(),
             running: None,

@@ -51,7 +51,8 @@ impl Palette {
         let holds = |b: &&Binding| match b.when {
             When::Panes | When::Lesson | When::Ring | When::In(_) => true,
             When::Module => module,
-            When::Popup | When::Grid | When::Line | When::Palette => false,
+            When::Popup | When::Help | When::Sieve => false,
+            When::Grid | When::Line | When::Palette => false,
         };
         let bindings: Vec<&Binding> = KEYMAP.iter().filter(holds).collect();
         let keys = |b: &Binding| b.keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(" ");

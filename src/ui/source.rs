@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Smallest pane with a line for each stage.
 const TALL: usize = 24;
+/// Smallest pane with a row more for the selected line.
+const WITH_MORE: usize = 16;
 /// Smallest pane with the selected line in full below the text.
 const WITH_DETAIL: usize = 9;
 
@@ -52,6 +54,9 @@ pub struct Source {
     pub held: Vec<Held>,
     /// Lines on the screen with their tones: of the text as it is shown.
     pub toned: BTreeMap<usize, Toned>,
+    /// Instructions of the module that is run at whose first event there is a breakpoint, and
+    /// whether it is heeded.
+    pub(super) begun: super::begun::Begun,
 }
 
 /// A line as it is shown, and which of its words are what.
@@ -92,6 +97,7 @@ pub fn split(height: usize, passes: bool) -> Split {
     let (stages, detail) = match height {
         TALL.. if passes => (1, 5),
         TALL.. => (crate::engine::command::Pass::STAGES.len() + 1, 7),
+        WITH_MORE.. => (1, 4),
         WITH_DETAIL.. => (1, 3),
         _ => (1.min(height), 0),
     };
@@ -185,6 +191,7 @@ impl Model {
         }
         self.source.top = self.source.top.min((last + 1).saturating_sub(rows));
         self.tone_lines(&listing, rows);
+        self.note_begins();
     }
 
     /// Finds the tones of the lines in sight; those that were in sight before are kept.

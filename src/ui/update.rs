@@ -2,6 +2,7 @@
 
 mod line;
 mod mouse;
+mod over;
 
 use super::arrange::{self, Edge};
 use super::copy::CopyForm;
@@ -79,6 +80,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     }
     let (from, event) = (model.spot(), model.event_cursor);
     let cursors = model.cursors_now();
+    let over_before = model.over();
     (model.landing, model.jump_from) = (None, None);
     let effects = match message {
         Message::Key(e) if e.kind != KeyEventKind::Release => key(model, &e),
@@ -100,6 +102,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             Vec::new()
         }
     };
+    model.settle_sieve(over_before);
     // What was asked for is the next thing that comes, or it is not meant.
     model.warned &= !warned;
     model.take_subject(cursors);
@@ -203,6 +206,10 @@ pub fn finish(
 fn mode(model: &Model) -> Mode {
     if model.palette.is_some() {
         Mode::Palette
+    } else if model.popup.is_some() && model.sieve.typing {
+        Mode::Sieve
+    } else if shows_help(model) {
+        Mode::Help
     } else if model.popup.is_some() {
         Mode::Popup
     } else if model.grid.is_some() {
@@ -231,7 +238,7 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
         }
         Some(Meaning::Act(action)) => act(model, action),
         // What an answer does not know closes it, and does what it does without one.
-        None if mode == Mode::Popup => {
+        None if matches!(mode, Mode::Popup | Mode::Help) => {
             let closed = model.popup.take();
             if keys.find(key, self::mode(model), model.lesson.is_some()).is_some() {
                 return self::key(model, e);
@@ -240,7 +247,7 @@ fn key(model: &mut Model, e: &KeyEvent) -> Vec<Effect> {
             Vec::new()
         }
         None => {
-            if let (Mode::Line | Mode::Palette, KeyCode::Char(c), false) =
+            if let (Mode::Line | Mode::Palette | Mode::Sieve, KeyCode::Char(c), false) =
                 (mode, key.code, key.ctrl)
             {
                 edit(model, InputRequest::InsertChar(c));
@@ -430,6 +437,10 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
                 model.said = None;
             }
         }
+        Action::OpenSieve => model.open_sieve(),
+        Action::KeepSieve => model.sieve.typing = false,
+        Action::DropSieve => over::back(model),
+        Action::Heading(by) => over::part(model, by),
         Action::Suspend => return vec![Effect::Suspend],
         Action::Redraw => return vec![Effect::Redraw],
         Action::Enter if model.palette.is_some() => return choose(model),
@@ -442,6 +453,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::CursorEdge(n) => {
             edit(model, if n < 0 { InputRequest::GoToStart } else { InputRequest::GoToEnd });
         }
+        Action::Backspace if over::backspace(model) => {}
         Action::Backspace => {
             let empty = |i: &Input| i.value().is_empty();
             if model.palette.as_ref().is_some_and(|p| empty(&p.input)) {
@@ -484,7 +496,7 @@ fn flip_bit(model: &mut Model) -> Vec<Effect> {
 /// Rows of a page of what has the focus.
 fn page(model: &Model) -> i64 {
     let rows = match mode(model) {
-        Mode::Popup | Mode::Grid => i64::from(model.size.1) - 6,
+        Mode::Popup | Mode::Help | Mode::Sieve | Mode::Grid => i64::from(model.size.1) - 7,
         _ => model.derived.areas.rows(model.focus) as i64 - 2,
     };
     rows.max(1)
@@ -652,7 +664,11 @@ fn copy(model: &mut Model, form: CopyForm) -> Vec<Effect> {
         model.say(text, Some(Severity::Note));
         return Vec::new();
     };
-    model.say(format!("copied as {}: {text}", form.name()), None);
+    let said = match (text.lines().next(), text.lines().count()) {
+        (Some(first), n @ 2..) => format!("copied as {}, {n} lines: {first}", form.name()),
+        _ => format!("copied as {}: {text}", form.name()),
+    };
+    model.say(said, None);
     vec![Effect::Copy(text)]
 }
 

@@ -1,6 +1,6 @@
 //! The command line: what is typed, completed, recalled and entered.
 
-use super::{Effect, command};
+use super::{Effect, command, over};
 use crate::engine::command::Command;
 use crate::ui::model::Model;
 use crate::ui::seams;
@@ -11,6 +11,9 @@ pub(super) fn edit(model: &mut Model, request: InputRequest) {
         if p.input.handle(request).is_some_and(|c| c.value) {
             p.search();
         }
+        return;
+    }
+    if over::edit(model, request) {
         return;
     }
     if let Some(line) = &mut model.line {

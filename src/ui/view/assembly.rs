@@ -1,7 +1,7 @@
 //! The assembly of a program: its lines with what the host, the selected slot and the selected
 //! event have to do with them.
 
-use super::source::words;
+use super::source::{as_fits, words};
 use crate::diag::render::printable;
 use crate::engine::command::Loc;
 use crate::engine::session::StopKind;
@@ -33,7 +33,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     let mut out: Vec<Row> = shown.map(|n| line(model, text, n, width)).collect();
     if detail > 0 {
         out.resize(lines, Row::new());
-        out.extend(in_full(model, text, width).into_iter().take(detail));
+        out.extend(as_fits(in_full(model, text, width), detail, width));
     }
     out
 }

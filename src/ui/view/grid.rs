@@ -1,7 +1,7 @@
 //! The access grid over the screen: the bytes of source and destination in rows, which
 //! descriptor touches them, the current one lit.
 
-use super::popup::frame;
+use super::popup::{KEPT, frame};
 use crate::diag::Severity;
 use crate::diag::render::printable;
 use crate::ui::grid::{Cell, Grid, Side, cells, order};
@@ -21,28 +21,39 @@ const BESIDE: usize = 96;
 pub fn draw(model: &Model, buf: &mut Buffer) {
     let Some(grid) = &model.grid else { return };
     let screen = buf.area;
-    let area = Rect {
-        x: screen.x + u16::from(screen.width > 4),
-        y: screen.y + u16::from(screen.height > 4),
-        width: screen.width - 2 * u16::from(screen.width > 4),
-        height: screen.height - 2 * u16::from(screen.height > 4),
-    };
+    let area = outer(screen);
     let (w, h) = (usize::from(area.width.saturating_sub(4)), usize::from(area.height));
     let content = content(model, grid, w.max(1), h.saturating_sub(2));
     let t = model.theme;
-    let which = format!(
-        "descriptor {} of {}",
-        grid.numbers.get(grid.current).map_or(0, |n| n + 1),
-        grid.numbers.len()
-    );
     let height = (content.len() as u16).saturating_add(2).min(area.height);
     let area = Rect { height, ..area };
-    let name = printable(&format!("{}, {which}, {}", grid.title, grid.when));
-    let below = "n N descriptor, o order, Tab side, arrows scroll, + - scale, Esc closes";
-    let name = clip(&name, w);
+    let below = "n N descriptor, o order, Tab side, arrows, + - scale, y copy, Esc closes";
+    let name = clip(&name(grid), w);
     let lines = frame(t, area, &name, &clip(below, w), &content, 0);
     rows::clear(area, buf);
     rows::draw(&lines, area, buf);
+}
+
+/// The most that it may take of a screen.
+fn outer(screen: Rect) -> Rect {
+    let (x, y) = (u16::from(screen.width > 4), u16::from(screen.height > 4));
+    let height = screen.height - y * (KEPT + 1);
+    Rect { x: screen.x + x, y: screen.y + y, width: screen.width - 2 * x, height }
+}
+
+/// Of what it is, which descriptor is the current one, and when it was run.
+fn name(grid: &Grid) -> String {
+    let which = format!("descriptor {} of {}", grid.number(), grid.numbers.len());
+    printable(&format!("{}, {which}, {}", grid.title, grid.when))
+}
+
+/// What it shows, its name first, a text for each row.
+pub fn text(model: &Model, grid: &Grid) -> Vec<String> {
+    let area = outer(Rect::new(0, 0, model.size.0, model.size.1));
+    let (w, h) = (usize::from(area.width.saturating_sub(4)), usize::from(area.height));
+    let content = content(model, grid, w.max(1), h.saturating_sub(2));
+    let rows = content.iter().map(|r| r.to_text().trim_end().to_owned());
+    std::iter::once(name(grid)).chain(rows).collect()
 }
 
 fn content(model: &Model, grid: &Grid, width: usize, height: usize) -> Vec<Row> {
@@ -54,7 +65,8 @@ fn content(model: &Model, grid: &Grid, width: usize, height: usize) -> Vec<Row> 
         0 => vec![0],
         _ => vec![grid.side.min(last - 1), last],
     };
-    let room = height.saturating_sub(2);
+    let legend = legend(model, grid, width);
+    let room = height.saturating_sub(1 + legend.len());
     let mut out = Vec::new();
     if width >= BESIDE && shown.len() == 2 {
         let half = (width - 3) / 2;
@@ -76,30 +88,42 @@ fn content(model: &Model, grid: &Grid, width: usize, height: usize) -> Vec<Row> 
             out.extend(side(model, grid, k, width, (each, words)));
         }
     }
-    out.truncate(height.saturating_sub(1));
-    out.push(legend(model, grid, width));
+    out.truncate(height.saturating_sub(legend.len()));
+    out.extend(legend);
     out
 }
 
-fn legend(model: &Model, grid: &Grid, width: usize) -> Row {
+/// What the signs in the cells mean, on as many rows as it needs.
+fn legend(model: &Model, grid: &Grid, width: usize) -> Vec<Row> {
     let t = model.theme;
-    let mut row = Row::text("3", t.lit(t.strong())).with(" current  ", t.dim());
-    row.push("3", t.text());
-    row.push(" number of the descriptor that comes first  ", t.dim());
-    if grid.order {
-        row = Row::text("0..z", t.lit(t.strong()));
-        row.push(" order in the current descriptor  ", t.dim());
-        row.push("3", t.text());
-        row.push(" number of another  ", t.dim());
+    let own = digit(grid.number().saturating_sub(1)).to_string();
+    let several = grid.numbers.len() > 1;
+    let mut items = match grid.order {
+        true => vec![("0..z".to_owned(), t.lit(t.strong()), "order within this descriptor")],
+        false => vec![(own, t.lit(t.strong()), "this descriptor")],
+    };
+    if several {
+        let another = digit(usize::from(grid.number() == 1)).to_string();
+        items.push((another, t.text(), "another, by its number; of several the first"));
     }
-    row.push("#", t.severity(Severity::Warning));
-    row.push(" touched more than once  ", t.dim());
-    row.push(untouched(model).to_string(), t.dim());
-    row.push(" not touched", t.dim());
-    let mut out = Row::new();
-    for p in row.0 {
-        let left = width.saturating_sub(out.width());
-        out.push(clip(&p.text, left), p.style);
+    items.push(("#".to_owned(), t.severity(Severity::Warning), "touched more than once"));
+    items.push((untouched(model).to_string(), t.dim(), "not touched"));
+    let mut out = vec![Row::new()];
+    for (sign, style, words) in items {
+        let item = Row::text(sign, style).with(format!(" {words}"), t.dim());
+        let gap = if out.last().is_some_and(|r| r.width() > 0) { 2 } else { 0 };
+        if out.last().is_some_and(|r| r.width() + gap + item.width() > width) && gap > 0 {
+            out.push(Row::new());
+        }
+        if let Some(row) = out.last_mut() {
+            if row.width() > 0 {
+                row.push("  ", t.text());
+            }
+            for p in item.0 {
+                let left = width.saturating_sub(row.width());
+                row.push(clip(&p.text, left), p.style);
+            }
+        }
     }
     out
 }

@@ -32,7 +32,8 @@ pub fn header(model: &Model, width: u16) -> Row {
         left.push("dmadbg  ", t.dim());
     }
     let file = printable(&model.title.file);
-    let file = if width_of(&file) <= room / 4 { file } else { short_name(&file) };
+    // The way to it says less than what comes next.
+    let file = if width_of(&file) <= room / 6 { file } else { short_name(&file) };
     left.push(format!("{}  ", clip_front(&file, room / 4)), t.strong());
     if let Some((text, severity)) = model.files.sign() {
         let text = printable(&text);

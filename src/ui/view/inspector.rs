@@ -359,7 +359,10 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
     let mut head = Row::text(format!("{bits}{since}  "), t.dim());
     head.push(f.name, t.accent());
     // Where there is no descriptor, a length of 0 does not stand for 65536.
-    if !(desc.is_zero() && f.kind == Kind::Length) {
+    let unused = view == View::Meta && f.kind == Kind::Length;
+    if unused {
+        head.push(format!(" = {}", desc.get(f)), t.strong());
+    } else if !(desc.is_zero() && f.kind == Kind::Length) {
         head.push(format!(" = {}", f.words(desc.get(f))), t.strong());
     }
     if let Some((n, name)) = lesson_of(f.name) {
@@ -369,7 +372,8 @@ fn meaning(model: &Model, desc: Desc, view: View, room: usize) -> Vec<Row> {
         }
     }
     let mut out = vec![head];
-    out.extend(wrap(f.meaning, room).into_iter().map(|l| Row::text(l, t.text())));
+    let words = if unused { "META moves no data: it has no length." } else { f.meaning };
+    out.extend(wrap(words, room).into_iter().map(|l| Row::text(l, t.text())));
     // What the bit is in the operation's class, where that lays a field of its own over it.
     if word == Word::MetaCtrl {
         for c in class::readings(desc.word1) {

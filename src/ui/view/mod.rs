@@ -6,8 +6,9 @@ mod budget;
 mod checks;
 mod compact;
 mod events;
-mod grid;
+pub mod grid;
 mod header;
+mod help;
 mod inspector;
 pub mod lesson;
 mod marker;
@@ -49,8 +50,8 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     rows::draw(&[bottom::status(model, areas.status.width)], areas.status, buf);
     rows::draw(&[bottom::hints(model, areas.hints.width)], areas.hints, buf);
     grid::draw(model, buf);
-    popup::draw(model, buf);
-    palette::draw(model, buf).or_else(|| bottom::command_line(model, buf))
+    let searched = popup::draw(model, buf);
+    palette::draw(model, buf).or(searched).or_else(|| bottom::command_line(model, buf))
 }
 
 /// Draws one pane with its title.

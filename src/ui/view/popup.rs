@@ -1,19 +1,21 @@
-//! Texts over the screen: the help, made from the keymap and the command table, and answers
-//! of more than one line.
+//! Texts over the screen: the help, answers of more than one line, places; what is searched for
+//! in them.
 
+use super::help::{self, Part};
 use crate::diag::render::printable;
-use crate::engine::command::{COMMANDS, Group};
-use crate::engine::ring::Life;
-use crate::ui::keymap::{Keymap, When};
-use crate::ui::layout::{Pane, Texts};
 use crate::ui::model::{Model, Popup};
-use crate::ui::rows::{self, Row, clip, width, wrap};
+use crate::ui::rows::{self, Row, clip, clip_front, width, wrap};
+use crate::ui::sieve::Sieve;
 use crate::ui::theme::Theme;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 /// Widest popup.
 const WIDEST: u16 = 110;
+
+/// Rows at the bottom of the screen that nothing lies over, where there are more: the newest
+/// answer and the keys.
+pub const KEPT: u16 = 2;
 
 /// The outer area of a popup with so many lines.
 fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
@@ -21,33 +23,77 @@ fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
         screen.width.saturating_sub(4).min(WIDEST).min((widest as u16).saturating_add(4).max(40));
     let w = w.max(1).min(screen.width);
     let h = (lines.min(usize::from(u16::MAX) - 2) as u16 + 2)
-        .min(screen.height.saturating_sub(2))
+        .min(screen.height.saturating_sub(KEPT + 1))
         .max(1)
         .min(screen.height);
+    let lowest = screen.height.saturating_sub(h + KEPT);
     Rect {
         x: screen.x + (screen.width - w) / 2,
-        y: screen.y + (screen.height - h) / 2,
+        y: screen.y + ((screen.height - h) / 2).min(lowest),
         width: w,
         height: h,
     }
 }
 
-fn content(model: &Model, room: usize) -> Vec<Row> {
+/// What is shown of a text.
+struct Shown {
+    rows: Vec<Row>,
+    /// Rows that are headings.
+    heads: Vec<usize>,
+    /// Pieces that are shown, and how many there are.
+    kept: (usize, usize),
+}
+
+/// The parts of what lies over the screen.
+fn parts(model: &Model, room: usize) -> Vec<Part> {
+    let whole = |pieces| vec![Part { title: String::new(), pieces }];
     match &model.popup {
-        Some((Popup::Help, _)) => {
-            help(model.theme, room, &model.keys, (model.texts(), model.lesson.is_some()))
+        Some((Popup::Help, _)) => help::parts(model, room),
+        Some((Popup::Jumps(at), _)) => {
+            whole(jumps(model, *at, room).into_iter().map(|r| vec![r]).collect())
         }
-        Some((Popup::Jumps(at), _)) => jumps(model, *at, room),
         Some((Popup::Output(lines), _)) => {
             let lines: Vec<String> = lines.iter().map(|l| printable(l)).collect();
-            squeeze(lines, room)
-                .iter()
-                .flat_map(|l| fit(l, room))
-                .map(|l| Row::text(l, model.theme.text()))
-                .collect()
+            let piece = |l: &String| {
+                fit(l, room).iter().map(|l| Row::text(l, model.theme.text())).collect()
+            };
+            whole(squeeze(lines, room).iter().map(piece).collect())
         }
         None => Vec::new(),
     }
+}
+
+/// The pieces that are not left out, below the headings of their parts. A word may stand in the
+/// heading, and the others in the piece.
+fn shown(t: Theme, parts: &[Part], sieve: &Sieve) -> Shown {
+    let mut out = Shown { rows: Vec::new(), heads: Vec::new(), kept: (0, 0) };
+    for part in parts {
+        out.kept.1 += part.pieces.len();
+        let has = |piece: &&Vec<Row>| {
+            let text: Vec<String> = piece.iter().map(Row::to_text).collect();
+            !sieve.narrows() || sieve.keeps(&format!("{} {}", part.title, text.join(" ")))
+        };
+        let kept: Vec<&Vec<Row>> = part.pieces.iter().filter(has).collect();
+        out.kept.0 += kept.len();
+        if !kept.is_empty() && !part.title.is_empty() {
+            if !out.rows.is_empty() {
+                out.rows.push(Row::new());
+            }
+            out.heads.push(out.rows.len());
+            out.rows.push(Row::text(&part.title, t.strong()));
+        }
+        out.rows.extend(kept.into_iter().flatten().cloned());
+    }
+    if out.rows.is_empty() && sieve.narrows() {
+        out.rows.push(Row::text("nothing has that", t.dim()));
+    }
+    out
+}
+
+/// Every line of what is shown over the screen, as far as it is not left out.
+pub fn lines(model: &Model) -> Vec<String> {
+    let rows = shown(model.theme, &parts(model, usize::from(WIDEST) - 4), &model.sieve).rows;
+    rows.iter().map(|r| r.to_text().trim_end().to_owned()).collect()
 }
 
 /// The places that were left and those ahead, with where the user is among them.
@@ -108,44 +154,102 @@ fn fit(line: &str, room: usize) -> Vec<String> {
     broken.into_iter().enumerate().map(set).collect()
 }
 
-fn measured(model: &Model, screen: Rect) -> (Rect, Vec<Row>) {
+/// Where it lies, which does not change while something is searched for, and what it shows.
+fn measured(model: &Model, screen: Rect) -> (Rect, Shown) {
     let room = usize::from(screen.width.saturating_sub(8).min(WIDEST - 4));
-    let rows = content(model, room);
-    let widest = rows.iter().map(Row::width).max().unwrap_or(0);
-    (area(screen, rows.len(), widest), rows)
+    let parts = parts(model, room);
+    let all = shown(model.theme, &parts, &Sieve::default());
+    let widest = all.rows.iter().map(Row::width).max().unwrap_or(0);
+    let area = area(screen, all.rows.len(), widest);
+    let shown = if model.sieve.narrows() { shown(model.theme, &parts, &model.sieve) } else { all };
+    (area, shown)
+}
+
+fn screen(model: &Model) -> Rect {
+    Rect::new(0, 0, model.size.0, model.size.1)
 }
 
 /// How far the popup can be scrolled.
 pub fn max_scroll(model: &Model) -> usize {
-    let (area, rows) = measured(model, Rect::new(0, 0, model.size.0, model.size.1));
-    rows.len().saturating_sub(usize::from(area.height.saturating_sub(2)))
+    let (area, shown) = measured(model, screen(model));
+    shown.rows.len().saturating_sub(usize::from(area.height.saturating_sub(2)))
 }
 
-/// Draws the popup, if one is open.
-pub fn draw(model: &Model, buf: &mut Buffer) {
-    let Some((popup, scroll)) = &model.popup else { return };
-    let (area, content) = measured(model, buf.area);
+/// How far it is scrolled where the next heading (1), or the one before (-1), is on top.
+pub fn heading(model: &Model, by: i64) -> usize {
+    let scroll = model.popup.as_ref().map_or(0, |p| p.1);
+    let heads = measured(model, screen(model)).1.heads;
+    let to = match by < 0 {
+        true => heads.iter().rev().find(|h| **h < scroll),
+        false => heads.iter().find(|h| **h > scroll),
+    };
+    to.copied().unwrap_or(scroll).min(max_scroll(model))
+}
+
+/// Draws the popup, if one is open; the place of the cursor, where something is typed.
+pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
+    let (popup, scroll) = model.popup.as_ref()?;
+    let (area, shown) = measured(model, buf.area);
     let area = area.intersection(buf.area);
     if area.is_empty() {
-        return;
+        return None;
     }
     rows::clear(area, buf);
     let t = model.theme;
+    let content = shown.rows;
     let inner = usize::from(area.height.saturating_sub(2));
     let scroll = (*scroll).min(content.len().saturating_sub(inner));
     let answers = printable(&model.answers);
+    let room = usize::from(area.width).saturating_sub(8);
     let name = match popup {
         Popup::Help => "help",
-        Popup::Output(_) => &clip(&answers, usize::from(area.width).saturating_sub(8)),
+        Popup::Output(_) => &clip(&answers, room),
         Popup::Jumps(_) => "places",
     };
-    let more = match content.len().saturating_sub(scroll + inner) {
-        0 if matches!(popup, Popup::Jumps(_)) => "Enter goes there, Esc closes".to_owned(),
-        0 => "Esc closes".to_owned(),
-        n => format!("{n} more lines below, Esc closes"),
+    let below = content.len().saturating_sub(scroll + inner);
+    let longer = content.len() > inner;
+    let mut ways = Vec::new();
+    if below > 0 {
+        ways.push(format!("{below} more line{} below", if below == 1 { "" } else { "s" }));
+    }
+    let searched = model.sieve.is_open();
+    match popup {
+        Popup::Jumps(_) if below == 0 => ways.push("Enter goes there, Esc closes".to_owned()),
+        _ if model.sieve.typing => ways.push("Enter keeps this, Esc shows all".to_owned()),
+        _ if searched => ways.push("/ searches on, Esc shows all".to_owned()),
+        Popup::Help => ways.push("/ searches, Tab next part, Esc closes".to_owned()),
+        Popup::Output(_) if longer => ways.push("/ searches, Esc closes".to_owned()),
+        _ => ways.push("Esc closes".to_owned()),
+    }
+    let (title, cursor) = match searched {
+        false => (name.to_owned(), None),
+        true => searching(model, name, shown.kept, room),
     };
-    let lines = frame(t, area, name, &more, &content, scroll);
+    // How to leave is told in any case.
+    let all = ways.join(", ");
+    let ways = if width(&all) <= room { all } else { ways.pop().unwrap_or_default() };
+    let lines = frame(t, area, &title, &clip(&ways, room), &content, scroll);
     rows::draw(&lines, area, buf);
+    let x = area.x + 3 + cursor.filter(|_| model.sieve.typing)?;
+    Some(Position::new(x.min(area.right().saturating_sub(1)), area.y))
+}
+
+/// The name of a text with what is searched for in it and how much has that; the column of the
+/// cursor.
+fn searching(
+    model: &Model,
+    name: &str,
+    (kept, all): (usize, usize),
+    room: usize,
+) -> (String, Option<u16>) {
+    let count = format!("  {kept} of {all}");
+    let name = clip(name, room / 3);
+    let typed = printable(model.sieve.input.value());
+    let left = room.saturating_sub(width(&name) + width(&count) + 4).max(1);
+    let scroll = model.sieve.input.visual_scroll(left);
+    let text = clip_front(&typed, left);
+    let at = width(&name) + 3 + model.sieve.input.visual_cursor().saturating_sub(scroll).min(left);
+    (format!("{name}  /{text}{count}"), u16::try_from(at).ok())
 }
 
 /// Columns of a popup that is as wide as there is room for.
@@ -190,108 +294,4 @@ fn side(t: Theme, w: u16, content: Option<&Row>) -> Row {
     row.pad_to(usize::from(w).saturating_sub(1));
     row.push(down.to_string(), t.accent());
     row
-}
-
-/// The help.
-fn help(t: Theme, room: usize, keys: &Keymap, (texts, lesson): (Texts, bool)) -> Vec<Row> {
-    let module = texts == Texts::Module;
-    let mut out = Vec::new();
-    let places = [When::Lesson, When::Panes, When::Module, When::Ring]
-        .into_iter()
-        .filter(|w| (module || *w != When::Module) && (lesson || *w != When::Lesson))
-        .chain(Pane::all(texts).map(When::In))
-        .chain([When::Popup, When::Grid, When::Line]);
-    for when in places {
-        let lines = keys.lines(when);
-        if lines.is_empty() {
-            continue;
-        }
-        heading(&mut out, t, &format!("keys: {}", when.name()));
-        let column = lines.iter().map(|l| width(&l.0)).max().unwrap_or(0);
-        for (keys, what, command) in lines {
-            let command = command.map(|c| format!(" :{c}")).unwrap_or_default();
-            out.push(
-                Row::text(format!("  {keys:<column$}  "), t.accent())
-                    .with(format!("{what:<42}"), t.text())
-                    .with(printable(&command), t.dim()),
-            );
-        }
-    }
-    heading(&mut out, t, "mouse");
-    for line in [
-        "click a slot, a bit, an event or a finding to select it; a selected event again to go there",
-        "the wheel scrolls what is under it",
-    ] {
-        out.extend(
-            wrap(line, room.saturating_sub(2))
-                .iter()
-                .map(|l| Row::text(format!("  {l}"), t.text())),
-        );
-    }
-    heading(&mut out, t, "a slot's line");
-    for life in Life::ALL {
-        let name = if life == Life::NeverWritten { "never written" } else { life.name() };
-        out.push(
-            Row::text(format!("  {}  ", life.glyph(t.ascii)), t.life(life))
-                .with(name, t.life(life)),
-        );
-    }
-    for (mark, text) in [
-        (t.cursor(), "the engine's head: it retires this slot next"),
-        ('t', "the tail: doorbells have posted up to here"),
-        ('n', "next_desc_idx: the slot handed out next"),
-        ('*', "changed since the last stop"),
-        ('B', "a breakpoint (b: disabled)"),
-        ('W', "a watchpoint on its bytes (w: disabled)"),
-    ] {
-        out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
-    }
-    if module {
-        source_marks(&mut out, t);
-    }
-    for group in Group::ALL
-        .into_iter()
-        .filter(|g| (module || *g != Group::Module) && (lesson || *g != Group::Learn))
-    {
-        heading(&mut out, t, &format!("commands: {}", group.title()));
-        for c in COMMANDS.iter().filter(|c| c.group == group) {
-            let mut row = Row::text(format!("  {}", c.name), t.accent());
-            row.push(format!(" {}", c.usage), t.dim());
-            let column = 40;
-            if row.width() + 1 > column || room < column + width(c.summary) {
-                out.push(row);
-                for l in wrap(c.summary, room.saturating_sub(8)) {
-                    out.push(Row::text(format!("        {l}"), t.text()));
-                }
-                continue;
-            }
-            row.pad_to(column);
-            row.push(c.summary, t.text());
-            out.push(row);
-        }
-    }
-    out
-}
-
-/// What stands before a line of a module's text.
-fn source_marks(out: &mut Vec<Row>, t: Theme) {
-    heading(out, t, "a line of a module's text");
-    let link = if t.ascii { '*' } else { '◆' };
-    for (mark, text) in [
-        ('+', "the stage before has nothing for it"),
-        ('~', "another line stood there for the same"),
-        ('B', "a breakpoint is about it (b: disabled)"),
-        (link, "it stems from the selected instruction"),
-        (t.cursor(), "the sequencer of this name is at it"),
-        (t.waits(), "the sequencer of this name comes to it next"),
-    ] {
-        out.push(Row::text(format!("  {mark}  "), t.accent()).with(text, t.text()));
-    }
-}
-
-fn heading(out: &mut Vec<Row>, t: Theme, text: &str) {
-    if !out.is_empty() {
-        out.push(Row::new());
-    }
-    out.push(Row::text(text, t.strong()));
 }

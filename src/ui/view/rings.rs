@@ -7,6 +7,7 @@ use crate::engine::session::SlotStop;
 use crate::udma::field::{self, Kind};
 use crate::udma::{Desc, Dir, Field, View, Word, class, count_of};
 use crate::ui::folding::{Fold, RingCursor, RingLine};
+use crate::ui::layout::{Areas, Pane};
 use crate::ui::links::Subject;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, clip_middle, width as width_of};
@@ -82,6 +83,9 @@ pub fn life_of_many(life: Life) -> &'static str {
 /// Which columns there is room for.
 struct Columns {
     digits: usize,
+    /// Columns of the life in words; none where an address would not be told from another. The
+    /// glyph says it too.
+    life: usize,
     op: bool,
     length: usize,
     addr: usize,
@@ -97,7 +101,7 @@ impl Columns {
         let digits = digits(model);
         let op = dir == Dir::Tx && width >= 56;
         let flags = flag_fields(dir).count() + 1;
-        let left = MARKS + digits + 3 + LIFE + 3 + flags + if op { OP + 1 } else { 0 };
+        let left = MARKS + digits + 3 + 3 + flags + if op { OP + 1 } else { 0 };
         // No wider than what is in sight, so that addresses have the room.
         let shown = model.derived.ring.iter().filter_map(|line| match line {
             RingLine::Slot(slot) => model.slot(dir, *slot),
@@ -105,7 +109,8 @@ impl Columns {
         });
         let longest = shown.filter(|(d, _)| !d.is_zero()).map(|(d, _)| width_of(&length(d, dir)));
         let length = longest.max().unwrap_or(0).max("length".len());
-        Columns { digits, op, length, addr: width.saturating_sub(left + length + 1) }
+        let life = if op || lives_fit(model, (dir, width), digits) { LIFE } else { 0 };
+        Columns { digits, life, op, length, addr: width.saturating_sub(left + life + length + 1) }
     }
 
     fn headings(&self, dir: Dir) -> String {
@@ -115,11 +120,12 @@ impl Columns {
         let at = if dir == Dir::Tx { "source" } else { "destination" };
         let at = if at.len() <= self.addr { at } else { "dest" };
         format!(
-            "{:w$}{:<LIFE$} p {:<flags$} {op}{:>l$} {at}",
+            "{:w$}{:<life$} p {:<flags$} {op}{:>l$} {at}",
             "",
-            "life",
+            if self.life > 0 { "life" } else { "" },
             "flags",
             "length",
+            life = self.life,
             w = MARKS + d + 3,
             l = self.length,
         )
@@ -130,7 +136,9 @@ impl Columns {
         let Some((desc, life)) = model.slot(dir, slot) else { return Row::new() };
         let changed = model.slot_changed(dir, slot);
         let mut row = head(model, dir, slot, self.digits);
-        row.push(format!("{:<LIFE$}", life.name()), t.life(life));
+        if self.life > 0 || desc.is_zero() {
+            row.push(format!("{:<LIFE$}", life.name()), t.life(life));
+        }
         if !desc.is_zero() {
             row.push(" ", t.text());
             phase(&mut row, model, dir, desc);
@@ -146,6 +154,36 @@ impl Columns {
     }
 }
 
+/// Whether the life has room in words beside addresses that can be told from each other: in both
+/// rings, or in none.
+fn lives_fit(model: &Model, (dir, width): (Dir, usize), digits: usize) -> bool {
+    let needs = address_needs(model);
+    let fits = |dir: Dir, width: usize| {
+        let fixed = MARKS + digits + 3 + LIFE + 3 + flag_fields(dir).count() + 2;
+        width >= fixed + "length".len() + needs
+    };
+    let other = if dir == Dir::Tx { (Dir::Rx, Pane::Rx) } else { (Dir::Tx, Pane::Tx) };
+    let beside = model.derived.areas.pane(other.1).map(|a| usize::from(Areas::inner(a).width));
+    fits(dir, width) && beside.is_none_or(|w| fits(other.0, w))
+}
+
+/// Columns in which every address can be told from others: as much of a region's name as no other
+/// of the program begins with, and the longest offset.
+fn address_needs(model: &Model) -> usize {
+    let mut names: Vec<&str> = model.session.program().regions.iter().map(|r| &*r.name).collect();
+    names.sort_unstable();
+    let alike = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let most = names.windows(2).map(|w| alike(w[0], w[1])).max().unwrap_or(0);
+    let letters = (most + 1).max(NAME);
+    let needs = |r: &crate::engine::program::Region| {
+        let offset = format!("+{:#x}", r.len.saturating_sub(1)).len();
+        width_of(&r.name).min(letters) + offset
+    };
+    model.session.machine().memory.regions().iter().map(needs).max().unwrap_or(0)
+}
+
+/// Fewest letters of a region's name.
+const NAME: usize = 2;
 /// Cursor marks and the glyph.
 const MARKS: usize = 3;
 const LIFE: usize = 7;

@@ -9,6 +9,7 @@ use crate::engine::diff;
 use crate::engine::lower::Snapshot;
 use crate::engine::session::counts;
 use crate::load::bir::listing::{Change, Listing};
+use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
@@ -47,7 +48,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out.extend(shown.map(|(n, _)| line(model, listing, n, width)));
     if parts.detail > 0 {
         out.resize(parts.stages + parts.text, Row::new());
-        out.extend(detail(model, listing, width).into_iter().take(parts.detail));
+        out.extend(as_fits(detail(model, listing, width), parts.detail, width));
     }
     out
 }
@@ -134,7 +135,9 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     };
     let part = listing.part_at(n).filter(|p| p.descriptor.is_none());
     let block = part.map(|p| (&*p.queue, p.block));
-    match model.session.break_on_inst(l.pos, block) {
+    let stop =
+        model.session.break_on_inst(l.pos, block).or_else(|| model.break_at_begin(listing, n));
+    match stop {
         Some(true) => row.push("B", t.error()),
         Some(false) => row.push("b", t.dim()),
         None => row.push(l.change.mark().to_string(), change),
@@ -190,8 +193,11 @@ fn shifted(text: &str, shift: usize) -> String {
     text.chars().skip(shift).collect()
 }
 
-/// The words of a line, each in its tone, from the first column that is shown on.
+/// The words of a line, each in its tone, from the first column that is shown on. Where they do not
+/// fit, and the text is not moved, those before the operands are left out first.
 pub fn words(model: &Model, toned: &Toned, shift: usize, base: Style, room: usize, row: &mut Row) {
+    let shorter = (shift == 0 && width_of(&toned.text) > room).then(|| toned.abridged()).flatten();
+    let toned = shorter.as_ref().unwrap_or(toned);
     let clipped = clip(&shifted(&toned.text, shift), room);
     let start = toned.text.chars().take(shift).map(char::len_utf8).sum::<usize>();
     let mut at = 0;
@@ -225,6 +231,20 @@ fn detail(model: &Model, listing: &Listing, width: usize) -> Vec<Row> {
     out
 }
 
+/// As many rows as fit; where they are not all, the last one says so.
+pub fn as_fits(mut rows: Vec<Row>, fit: usize, width: usize) -> Vec<Row> {
+    if let Some(more) = rows.get(fit).map(Row::to_text)
+        && let Some(last) = fit.checked_sub(1).and_then(|n| rows.get_mut(n)).filter(|_| fit > 1)
+    {
+        let style = last.0.first().map(|p| p.style).unwrap_or_default();
+        let text = format!("{} {}", last.to_text().trim_end(), more.trim());
+        let room = width.saturating_sub(1).min(width_of(&text).saturating_sub(1));
+        *last = Row::text(clip(&text, room), style);
+    }
+    rows.truncate(fit);
+    rows
+}
+
 /// Which instruction of the loaded module it is, how many lines stem from it, and where its
 /// descriptors were put last.
 pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
@@ -235,13 +255,17 @@ pub fn origin(model: &Model, listing: &Listing, pos: Pos) -> String {
     if let Some(line) = info.and_then(|i| i.place.line) {
         out.push_str(&format!(", line {line} of the file"));
     }
-    let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
-    out.push_str(&format!(", {n} line{} here", if n == 1 { "" } else { "s" }));
     if let Some(h) = model.source.held.first() {
         out.push_str(&format!(", in {}", h.queue));
     }
-    for h in &model.source.held {
-        out.push_str(&format!(" {}", slots(h)));
+    let held: Vec<String> = model.source.held.iter().map(slots).collect();
+    if !held.is_empty() {
+        out.push_str(&format!(" {}", held.join(", ")));
+    }
+    // Where it stands for more than the line with the cursor.
+    let n = listing.lines.iter().filter(|l| l.pos == Some(pos)).count();
+    if n > 1 {
+        out.push_str(&format!("; {} after {}", count_of(n, "line"), listing.stage));
     }
     out
 }

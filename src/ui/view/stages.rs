@@ -339,8 +339,9 @@ fn side(
         (Kind::Changed, true, false) | (Kind::Added, ..) => ("+", t.good()),
     };
     let part = listing.part_at(n).filter(|p| p.descriptor.is_none());
-    let stop =
-        after.then(|| model.session.break_on_inst(l.pos, part.map(|p| (&*p.queue, p.block))));
+    let at_begin = || model.break_at_begin(listing, n);
+    let on_inst = || model.session.break_on_inst(l.pos, part.map(|p| (&*p.queue, p.block)));
+    let stop = after.then(|| on_inst().or_else(at_begin));
     let (mark, style) = match stop.flatten() {
         Some(true) => ("B", t.error()),
         Some(false) => ("b", t.dim()),

@@ -573,6 +573,11 @@ const LETTERS: [(Did, char, &str); 14] = [
     (Did::FAULT, '!', "fault"),
 ];
 
+/// The letters for what one event was, and a word for each.
+pub fn letters() -> impl Iterator<Item = (char, &'static str)> {
+    LETTERS.into_iter().map(|(_, letter, word)| (letter, word))
+}
+
 /// A letter for what one event was.
 fn letter(did: Did) -> char {
     LETTERS.into_iter().rev().find(|l| did.contains(l.0)).map_or('?', |l| l.1)
