@@ -3,6 +3,7 @@
 //! reading takes is in proportion to what is read (`docs/fuzzing.md`).
 //!
 //! `DMADBG_FUZZ_RUNS=100000 cargo test --test fuzz_corpus` makes so many changes for each target.
+//! `DMADBG_TARGET=leap` makes them for one alone.
 //! `DMADBG_SEEDS=DIR cargo test --test fuzz_corpus` writes the seeds for libFuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 // The allocator that counts.
@@ -31,6 +32,9 @@ const MAX_FILES: usize = 64;
 const RUNS: u64 = 500;
 const FEW: u64 = 20;
 
+/// The program that is all targets.
+const ANY: &str = "any";
+
 /// Longer than any input of this size may take, unoptimised and on a busy machine.
 const SLOW: Duration = Duration::from_secs(20);
 
@@ -42,6 +46,12 @@ const BYTES_ANYWAY: usize = 2 << 20;
 /// that grow are copied.
 const UNFOLD: [&str; 2] = ["hex", "assembly"];
 const BYTES_UNFOLDED: usize = 3 * dmadbg::limits::MAX_EXPANDED_BYTES as usize;
+
+/// All targets, or the one that was asked for.
+fn asked_for() -> impl Iterator<Item = (usize, &'static Target)> {
+    let only = std::env::var("DMADBG_TARGET").ok();
+    TARGETS.iter().enumerate().filter(move |t| only.as_ref().is_none_or(|name| t.1.name == name))
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
@@ -88,8 +98,8 @@ fn every_target_is_a_program_of_the_fuzzer_and_has_a_corpus() {
         .unwrap()
         .map(|e| e.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let names: BTreeSet<String> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
-    assert_eq!(programs, names);
+    let names = TARGETS.iter().map(|t| t.name).chain([ANY]).map(str::to_owned);
+    assert_eq!(programs, names.collect::<BTreeSet<String>>());
     for t in TARGETS {
         assert!(manifest.contains(&format!("\nname = \"{}\"\n", t.name)), "{}", t.name);
         assert!(page.contains(&format!("| `{}` |", t.name)), "docs/fuzzing.md: {}", t.name);
@@ -110,7 +120,7 @@ fn every_target_is_a_program_of_the_fuzzer_and_has_a_corpus() {
 fn the_corpus_and_the_seeds_pass() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(to) = std::env::var_os("DMADBG_SEEDS") {
-        for t in TARGETS {
+        for (_, t) in asked_for() {
             let folder = Path::new(&to).join(t.name);
             std::fs::create_dir_all(&folder).unwrap();
             for (n, bytes) in seeds(t.name).iter().enumerate() {
@@ -119,7 +129,7 @@ fn the_corpus_and_the_seeds_pass() {
         }
     }
     let mut wrong = Vec::new();
-    for t in TARGETS {
+    for (_, t) in asked_for() {
         for (name, bytes) in corpus(t.name) {
             wrong.extend(feed(t, &name, &bytes).err());
         }
@@ -136,7 +146,7 @@ fn what_is_near_the_corpus_passes() {
     let asked: Option<u64> = std::env::var("DMADBG_FUZZ_RUNS").ok().map(|s| s.parse().unwrap());
     let mut wrong = Vec::new();
     let mut all = 0u64;
-    for (which, t) in TARGETS.iter().enumerate() {
+    for (which, t) in asked_for() {
         let mut known: Vec<Vec<u8>> = corpus(t.name).into_iter().map(|f| f.1).collect();
         known.extend(seeds(t.name));
         // The same changes every time. A key on the screen costs as much as a file elsewhere.

@@ -1,5 +1,7 @@
 //! Seeds made of the samples, a mutator that always does the same, and an allocator that counts.
 
+mod twins;
+
 use dmadbg::load::{asm, bir, container, disasm};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -215,7 +217,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             b"\x02\xa0\x2d:find tx length > 4\rnN\x1b:x/4wx 0\r\xa0\r\x01\x02\x03\x04\x05".to_vec(),
             b"\x03\xc7\x3c:info checks\r\x1b\t\t\t\r\x1bw:why\r:undo\r".to_vec(),
         ],
-        _ => Vec::new(),
+        _ => twins::seeds(target, &texts("sample-programs", "dma"), &modules()),
     }
 }
 
