@@ -14,7 +14,7 @@ use dmadbg::load::bir::{json_to_text, read_text, write_json, write_text};
 use std::sync::Arc;
 
 /// Bytes that a module that is read may move, so that an input takes milliseconds.
-const BYTES: u64 = 1 << 13;
+const BYTES: u64 = 1 << 12;
 
 /// Every instruction of some blocks, those in loops too.
 fn each(blocks: &mut [Block], f: &mut dyn FnMut(&mut Inst)) {

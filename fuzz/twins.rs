@@ -8,10 +8,11 @@ use dmadbg::check::{self, Cursors, ImageView, RingPair, RingView, Survey};
 use dmadbg::diag::Report;
 use dmadbg::engine::command::{Command, Goto};
 use dmadbg::engine::expr::Expr;
-use dmadbg::engine::program::{Blob, Content, Fill, Program, Region, RegionKind};
+use dmadbg::engine::program::{Blob, Content, Fill, Program, QueueId, Region, RegionKind};
 use dmadbg::engine::ring::memory::Row;
 use dmadbg::engine::ring::{Agent, Event, EventKind, Machine, Memory};
 use dmadbg::engine::session::{Cell, Did, Lane, Looked, Session, View, eval};
+use dmadbg::load::export::{Row as ExportRow, push_row as descriptor_row};
 use dmadbg::load::raw::{RawImage, RingView as Ring, to_program};
 use dmadbg::load::{LoadOptions, asm};
 use dmadbg::script::parse_command;
@@ -23,17 +24,23 @@ use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Slots of a ring that is surveyed; several chunks and an end that is none.
-const SURVEYED: usize = 1500;
-/// Slots of a ring that is searched: more than are asked where they lie at once.
-const SEARCHED: usize = 2300;
-/// Slots of a ring that is run.
-const RUN: usize = 400;
+/// Slots of a ring that is surveyed: several chunks and an end that is none; of one that is
+/// searched: more than are asked where they lie at once; of one that is run. The second number is
+/// of an input in [`RARELY`] that asks for it.
+const SURVEYED: [usize; 2] = [800, 3000];
+const SEARCHED: [usize; 2] = [1100, 5000];
+const RUN: [usize; 2] = [150, 600];
 /// Events of a run that are compared.
 const EVENTS: u64 = 2500;
 /// The same where a session walks through them, which costs more.
-const WALKED: u64 = 400;
-const WALKED_SLOTS: usize = 50;
+const WALKED: u64 = 200;
+const WALKED_SLOTS: [usize; 2] = [36, 36];
+const RARELY: u8 = 64;
+
+/// The size that a byte asks for.
+fn most(of: [usize; 2], how: u8) -> usize {
+    of[usize::from(how % RARELY == RARELY - 1)]
+}
 
 /// The lints over rings with a survey and without; the survey in one and in parts; what is seen
 /// of chunks in every width, and slot by slot.
@@ -43,7 +50,7 @@ pub fn survey(bytes: &[u8]) {
     let arch = ARCHS[usize::from(more) % 3];
     let start = (more & 0x80 != 0).then(|| f.num(2));
     let written = f.num(2);
-    let slots = pairs(&mut f, arch, SURVEYED);
+    let slots = pairs(&mut f, arch, most(SURVEYED, how));
     let side = |k: usize| image(slots.iter().map(|p| p[k]));
     let (t, r, both) = (side(0), side(1), image(slots.iter().flatten().copied()));
     let short = &r[..r.len() - r.len().min(DESC_BYTES * usize::from(more >> 2 & 15))];
@@ -64,21 +71,20 @@ pub fn survey(bytes: &[u8]) {
     let turns = [Rows::new(turns, 2), Rows::new(turns.get(1..).unwrap_or_default(), 2)];
     // Some of the first, so that lines do not end where slots do.
     let n = written % (slots.len() as u64 + 1);
-    for [a, b] in [
-        [rows(&t), rows(short)],
-        turns,
-        [rows(&t).first(n), rows(&r).first(n)],
-        turns.map(|r| r.first(n)),
-    ] {
-        let host = arch.host_base();
-        let plain = [Seen::plainly(a, host), Seen::plainly(b, host)];
-        let beside = Beside::plainly(a, b);
-        for level in wide::levels() {
-            let (seen, at_once) = wide::look(level, [Some(a), Some(b)], host);
-            assert_eq!(seen, plain, "{level:?}");
-            assert!(at_once.is_none_or(|at_once| at_once == beside), "{level:?}");
-            assert_eq!(wide::beside(level, a, b), beside, "{level:?}");
-        }
+    let [a, b] = match (how ^ more) & 3 {
+        0 => [rows(&t), rows(short)],
+        1 => turns,
+        2 => [rows(&t).first(n), rows(&r).first(n)],
+        _ => turns.map(|r| r.first(n)),
+    };
+    let host = arch.host_base();
+    let plain = [Seen::plainly(a, host), Seen::plainly(b, host)];
+    let beside = Beside::plainly(a, b);
+    for level in wide::levels() {
+        let (seen, at_once) = wide::look(level, [Some(a), Some(b)], host);
+        assert_eq!(seen, plain, "{level:?}");
+        assert!(at_once.is_none_or(|at_once| at_once == beside), "{level:?}");
+        assert_eq!(wide::beside(level, a, b), beside, "{level:?}");
     }
 }
 
@@ -113,7 +119,7 @@ pub fn search(bytes: &[u8]) {
         return;
     };
     let mut cuts = f.0;
-    let slots = pairs(&mut f, Generation::V3, SEARCHED);
+    let slots = pairs(&mut f, Generation::V3, most(SEARCHED, how));
     let mut p = program(&slots, Generation::V3, how & 1 != 0);
     for _ in 0..how >> 1 & 3 {
         // What is written by itself cuts a ring into stretches.
@@ -128,7 +134,7 @@ pub fn search(bytes: &[u8]) {
 }
 
 /// A program by a byte: a raw image, assembly, or a sample. What is left is for something else.
-fn any_program(f: &mut Feed<'_>, most: usize) -> Option<Program> {
+fn any_program(f: &mut Feed<'_>, sizes: [usize; 2]) -> Option<Program> {
     let how = f.byte();
     match how & 3 {
         0 | 1 => {
@@ -142,7 +148,7 @@ fn any_program(f: &mut Feed<'_>, most: usize) -> Option<Program> {
                 })
                 .collect();
             let mut cuts = f.0;
-            let slots = pairs(f, arch, most);
+            let slots = pairs(f, arch, most(sizes, how));
             let ring = |dir, k: usize| {
                 Some(Ring::whole(dir, Blob::from_vec(image(slots.iter().map(|p| p[k])))))
             };
@@ -492,6 +498,10 @@ pub fn row(bytes: &[u8]) {
         for (k, is) in [("first", d.first()), ("last", d.last()), ("concat", d.concat())] {
             assert_eq!(v[k], Value::from(is), "{object}");
         }
+        let mut line = Vec::new();
+        let queue = (how & 0x20 != 0).then_some(QueueId { engine: 5, queue: index as u32 });
+        descriptor_row(&ExportRow { queue, dir, slot: index, life: None, desc: d }, &mut line);
+        assert_eq!(text(&line), Some(csv_of(queue, d, &v).as_str()));
         let mut out = String::new();
         push_bytes(&mut out, d);
         assert_eq!(out, d.to_bytes().iter().map(|b| format!("{b:02x}")).collect::<String>());
@@ -503,6 +513,31 @@ pub fn row(bytes: &[u8]) {
     let low = if digits == 16 { index } else { index & ((1 << (4 * digits)) - 1) };
     assert_eq!(hex, format!("0x{low:0width$x}", width = digits as usize));
     assert_eq!(number, index.to_string());
+}
+
+/// A line of a table out of the object, by the formatter.
+fn csv_of(queue: Option<QueueId>, d: Desc, v: &Value) -> String {
+    let flag = |name: &str| u8::from(v[name] == Value::Bool(true)).to_string();
+    let ops = v["ops"].as_array().into_iter().flatten().chain(v.get("op"));
+    let ops: Vec<&str> = ops.filter_map(Value::as_str).filter(|_| !d.is_zero()).collect();
+    let mut cells =
+        queue.map_or(vec![String::new(); 2], |q| vec![q.engine.to_string(), q.queue.to_string()]);
+    cells.extend([
+        v["ring"].as_str().unwrap_or_default().to_owned(),
+        v["index"].to_string(),
+        String::new(),
+        u8::from(!d.is_zero()).to_string(),
+        format!("{:#010x}", d.len_ctrl),
+        format!("{:#010x}", d.word1),
+        format!("{:#018x}", d.ptr),
+        if d.is_zero() { String::new() } else { d.length().to_string() },
+        d.ring_id().to_string(),
+    ]);
+    let flags = ["first", "last", "concat", "dmb", "strong_order", "int_en", "meta"];
+    cells.extend(flags.map(flag));
+    cells.push(ops.join("|"));
+    cells.extend(["write_barrier", "notification"].map(flag));
+    cells.join(",") + "\n"
 }
 
 /// Going on with another program: the same state as of who begins with it, and back again.

@@ -28,8 +28,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 const MAX_FILE_BYTES: usize = 4096;
 const MAX_FILES: usize = 64;
 
-/// Changes of each target in a test run; of the screen.
+/// Changes of each target in a test run; of those that cost more; of the screen.
 const RUNS: u64 = 500;
+const FEWER: u64 = 150;
+const COSTLY: [&str; 4] = ["survey", "search", "moves", "batches"];
 const FEW: u64 = 20;
 
 /// The program that is all targets.
@@ -150,7 +152,11 @@ fn what_is_near_the_corpus_passes() {
         let mut known: Vec<Vec<u8>> = corpus(t.name).into_iter().map(|f| f.1).collect();
         known.extend(seeds(t.name));
         // The same changes every time. A key on the screen costs as much as a file elsewhere.
-        let runs = asked.unwrap_or(if t.name == "screen" { FEW } else { RUNS });
+        let runs = asked.unwrap_or(match t.name {
+            "screen" => FEW,
+            name if COSTLY.contains(&name) => FEWER,
+            _ => RUNS,
+        });
         let mut m = Mutator::new(which as u64 + 1);
         let (begun, mut most) = (Instant::now(), (0, 0));
         for n in 1..=runs {
