@@ -24,10 +24,10 @@ use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Slots of a ring that is surveyed: several chunks and an end that is none; of one that is
+/// Slots of a ring that is surveyed: two chunks or more and an end that is none; of one that is
 /// searched: more than are asked where they lie at once; of one that is run. The second number is
 /// of an input in [`RARELY`] that asks for it.
-const SURVEYED: [usize; 2] = [800, 3000];
+const SURVEYED: [usize; 2] = [530, 1500];
 const SEARCHED: [usize; 2] = [1100, 5000];
 const RUN: [usize; 2] = [150, 600];
 /// Events of a run that are compared.
