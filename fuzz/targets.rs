@@ -55,7 +55,7 @@ pub const TARGETS: &[Target] = &[
     runs("load", load),
     reads("raw", raw_image),
     reads("hex", hex_text),
-    reads("container", image),
+    runs("container", image),
     reads("assembly", assembly),
     reads("bir_text", bir_text),
     reads("bir_json", bir_json),
@@ -198,13 +198,51 @@ fn hex_text(bytes: &[u8]) {
     }
 }
 
-/// A program image: what is read is written back to the same program.
+/// A program image: what is read is written back to the same program. The bytes are an image, or
+/// they are sections of one, of which an image with the right table and checksums is made: no
+/// change of an image gets further than those.
 fn image(bytes: &[u8]) {
-    let Ok((p, _)) = container::read(&Blob::from_vec(bytes.to_vec())) else { return };
-    if let Ok(again) = container::write(&p) {
-        let back = container::read(&Blob::from_vec(again)).map(|r| r.0);
-        assert!(back.is_ok_and(|b| b == p));
+    for bytes in [bytes.to_vec(), assembled(bytes)] {
+        let Ok((p, report)) = container::read(&Blob::from_vec(bytes)) else { continue };
+        shown(&report, None);
+        if let Ok(again) = container::write(&p) {
+            let back = container::read(&Blob::from_vec(again)).map(|r| r.0);
+            assert!(back.is_ok_and(|b| b == p));
+        }
+        run(&p);
     }
+}
+
+/// Words of four letters that begin a section.
+const SECTIONS: [&[u8; 4]; 10] =
+    [b"HEAD", b"QUEU", b"REGN", b"CONT", b"REGS", b"VARS", b"SCRP", b"EDIT", b"DATA", b"ODD!"];
+
+/// An image of the sections that follow each other in some bytes.
+fn assembled(bytes: &[u8]) -> Vec<u8> {
+    const PART: usize = 32;
+    let begins = |at: &usize| SECTIONS.iter().any(|s| bytes[*at..].starts_with(*s));
+    let at: Vec<usize> = (0..bytes.len()).filter(begins).collect();
+    let ends = at.iter().skip(1).copied().chain([bytes.len()]);
+    let sections: Vec<&[u8]> = at.iter().zip(ends).map(|(from, to)| &bytes[*from..to]).collect();
+    let (mut table, mut data) = (Vec::new(), Vec::new());
+    for s in &sections {
+        let (kind, s) = s.split_at(4);
+        table.extend(kind);
+        table.extend([0; 4]);
+        table.extend(((1 + sections.len()) * PART + data.len()).to_le_bytes());
+        table.extend(s.len().to_le_bytes());
+        table.extend(crc32fast::hash(s).to_le_bytes());
+        table.extend([0; 4]);
+        data.extend(s);
+        data.resize(data.len().next_multiple_of(container::SECTION_ALIGN), 0);
+    }
+    let mut out = container::MAGIC.to_vec();
+    out.extend([1, 0, 1, 0]);
+    out.extend((sections.len() as u32).to_le_bytes());
+    out.extend((PART + table.len() + data.len()).to_le_bytes());
+    out.extend(crc32fast::hash(&table).to_le_bytes());
+    out.extend(crc32fast::hash(&out).to_le_bytes());
+    [out, table, data].concat()
 }
 
 /// Assembly: what is read is printed and read back to the same program.

@@ -117,6 +117,17 @@ fn hex_forms(bytes: &[u8]) -> Vec<String> {
     ]
 }
 
+/// The sections of a program image one after the other, each behind its word of four letters.
+fn sections(image: &[u8]) -> Vec<u8> {
+    let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap()) as usize;
+    let all = image[32..].chunks(32).take(image[12].into()).enumerate();
+    let part = |(k, entry): (usize, &[u8])| {
+        let (at, len) = (number(k * 32 + 40), number(k * 32 + 48));
+        [&entry[..4], &image[at..at + len]].concat()
+    };
+    all.flat_map(part).collect()
+}
+
 /// What a target begins with, made of the samples.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     let of = |texts: Vec<String>| texts.into_iter().map(String::into_bytes).collect::<Vec<_>>();
@@ -170,7 +181,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 .collect()
         }
         "hex" => of(hex_forms(&pairs(4))),
-        "container" => images(),
+        "container" => images().into_iter().flat_map(|i| [sections(&i), i]).collect(),
         "assembly" => {
             let mut all = texts("sample-programs", "dma");
             let listings: Vec<String> = listings();
