@@ -3,6 +3,7 @@
 //! reading takes is in proportion to what is read (`docs/fuzzing.md`).
 //!
 //! `DMADBG_FUZZ_RUNS=100000 cargo test --test fuzz_corpus` makes so many changes for each target.
+//! `DMADBG_TARGET=leap` makes them for one alone.
 //! `DMADBG_SEEDS=DIR cargo test --test fuzz_corpus` writes the seeds for libFuzzer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 // The allocator that counts.
@@ -27,9 +28,14 @@ static ALONE: Mutex<()> = Mutex::new(());
 const MAX_FILE_BYTES: usize = 4096;
 const MAX_FILES: usize = 64;
 
-/// Changes of each target in a test run; of the screen.
+/// Changes of each target in a test run; of those that cost more; of the screen.
 const RUNS: u64 = 500;
+const FEWER: u64 = 150;
+const COSTLY: [&str; 4] = ["survey", "search", "moves", "batches"];
 const FEW: u64 = 20;
+
+/// The program that is all targets.
+const ANY: &str = "any";
 
 /// Longer than any input of this size may take, unoptimised and on a busy machine.
 const SLOW: Duration = Duration::from_secs(20);
@@ -42,6 +48,12 @@ const BYTES_ANYWAY: usize = 2 << 20;
 /// that grow are copied.
 const UNFOLD: [&str; 2] = ["hex", "assembly"];
 const BYTES_UNFOLDED: usize = 3 * dmadbg::limits::MAX_EXPANDED_BYTES as usize;
+
+/// All targets, or the one that was asked for.
+fn asked_for() -> impl Iterator<Item = (usize, &'static Target)> {
+    let only = std::env::var("DMADBG_TARGET").ok();
+    TARGETS.iter().enumerate().filter(move |t| only.as_ref().is_none_or(|name| t.1.name == name))
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
@@ -82,14 +94,16 @@ fn feed(t: &Target, name: &str, bytes: &[u8]) -> Result<usize, String> {
 
 #[test]
 fn every_target_is_a_program_of_the_fuzzer_and_has_a_corpus() {
+    // Seeds take memory, too.
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let page = std::fs::read_to_string(root().join("../docs/fuzzing.md")).unwrap();
     let programs: BTreeSet<String> = std::fs::read_dir(root().join("fuzz_targets"))
         .unwrap()
         .map(|e| e.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let names: BTreeSet<String> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
-    assert_eq!(programs, names);
+    let names = TARGETS.iter().map(|t| t.name).chain([ANY]).map(str::to_owned);
+    assert_eq!(programs, names.collect::<BTreeSet<String>>());
     for t in TARGETS {
         assert!(manifest.contains(&format!("\nname = \"{}\"\n", t.name)), "{}", t.name);
         assert!(page.contains(&format!("| `{}` |", t.name)), "docs/fuzzing.md: {}", t.name);
@@ -110,7 +124,7 @@ fn every_target_is_a_program_of_the_fuzzer_and_has_a_corpus() {
 fn the_corpus_and_the_seeds_pass() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(to) = std::env::var_os("DMADBG_SEEDS") {
-        for t in TARGETS {
+        for (_, t) in asked_for() {
             let folder = Path::new(&to).join(t.name);
             std::fs::create_dir_all(&folder).unwrap();
             for (n, bytes) in seeds(t.name).iter().enumerate() {
@@ -119,7 +133,7 @@ fn the_corpus_and_the_seeds_pass() {
         }
     }
     let mut wrong = Vec::new();
-    for t in TARGETS {
+    for (_, t) in asked_for() {
         for (name, bytes) in corpus(t.name) {
             wrong.extend(feed(t, &name, &bytes).err());
         }
@@ -136,11 +150,15 @@ fn what_is_near_the_corpus_passes() {
     let asked: Option<u64> = std::env::var("DMADBG_FUZZ_RUNS").ok().map(|s| s.parse().unwrap());
     let mut wrong = Vec::new();
     let mut all = 0u64;
-    for (which, t) in TARGETS.iter().enumerate() {
+    for (which, t) in asked_for() {
         let mut known: Vec<Vec<u8>> = corpus(t.name).into_iter().map(|f| f.1).collect();
         known.extend(seeds(t.name));
         // The same changes every time. A key on the screen costs as much as a file elsewhere.
-        let runs = asked.unwrap_or(if t.name == "screen" { FEW } else { RUNS });
+        let runs = asked.unwrap_or(match t.name {
+            "screen" => FEW,
+            name if COSTLY.contains(&name) => FEWER,
+            _ => RUNS,
+        });
         let mut m = Mutator::new(which as u64 + 1);
         let (begun, mut most) = (Instant::now(), (0, 0));
         for n in 1..=runs {

@@ -90,6 +90,19 @@ pub fn level() -> Level {
     Level::new()
 }
 
+/// Every width that this processor has, the widest first.
+pub fn levels() -> Vec<Level> {
+    let best = Level::new();
+    let mut all = vec![best];
+    #[cfg(target_arch = "x86_64")]
+    {
+        all.extend(best.as_avx2().map(|l| l.level()));
+        all.extend(best.as_sse4_2().map(|l| l.level()));
+        all.extend(best.as_sse2().map(|l| l.level()));
+    }
+    all
+}
+
 /// Looks at the slots of both rings, with the host window from `host` on; at both beside each
 /// other where that costs nothing.
 pub fn look(level: Level, rows: [Option<Rows<'_>>; 2], host: u64) -> ([Seen; 2], Option<Beside>) {

@@ -5,19 +5,6 @@ use proptest::prelude::*;
 
 const HOST: u64 = 1 << 47;
 
-/// Every width that this processor has.
-fn levels() -> Vec<Level> {
-    let best = Level::new();
-    let mut all = vec![best];
-    #[cfg(target_arch = "x86_64")]
-    {
-        all.extend(best.as_avx2().map(|l| l.level()));
-        all.extend(best.as_sse4_2().map(|l| l.level()));
-        all.extend(best.as_sse2().map(|l| l.level()));
-    }
-    all
-}
-
 /// An address near another one, or any.
 fn address() -> impl Strategy<Value = u64> {
     let near = [0u64, 0x1000, 1 << 47, 1 << 63, u64::MAX - 8, (1 << 63) - 0x8000];

@@ -1,5 +1,7 @@
 //! Seeds made of the samples, a mutator that always does the same, and an allocator that counts.
 
+mod twins;
+
 use dmadbg::load::{asm, bir, container, disasm};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -115,6 +117,17 @@ fn hex_forms(bytes: &[u8]) -> Vec<String> {
     ]
 }
 
+/// The sections of a program image one after the other, each behind its word of four letters.
+fn sections(image: &[u8]) -> Vec<u8> {
+    let number = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().unwrap()) as usize;
+    let all = image[32..].chunks(32).take(image[12].into()).enumerate();
+    let part = |(k, entry): (usize, &[u8])| {
+        let (at, len) = (number(k * 32 + 40), number(k * 32 + 48));
+        [&entry[..4], &image[at..at + len]].concat()
+    };
+    all.flat_map(part).collect()
+}
+
 /// What a target begins with, made of the samples.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     let of = |texts: Vec<String>| texts.into_iter().map(String::into_bytes).collect::<Vec<_>>();
@@ -168,7 +181,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 .collect()
         }
         "hex" => of(hex_forms(&pairs(4))),
-        "container" => images(),
+        "container" => images().into_iter().flat_map(|i| [sections(&i), i]).collect(),
         "assembly" => {
             let mut all = texts("sample-programs", "dma");
             let listings: Vec<String> = listings();
@@ -215,7 +228,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             b"\x02\xa0\x2d:find tx length > 4\rnN\x1b:x/4wx 0\r\xa0\r\x01\x02\x03\x04\x05".to_vec(),
             b"\x03\xc7\x3c:info checks\r\x1b\t\t\t\r\x1bw:why\r:undo\r".to_vec(),
         ],
-        _ => Vec::new(),
+        _ => twins::seeds(target, &texts("sample-programs", "dma"), &modules()),
     }
 }
 

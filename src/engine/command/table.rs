@@ -582,8 +582,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     if name.len() > LONGEST {
         return Vec::new();
     }
-    let most = 2.min(name.chars().count().saturating_sub(1));
-    let mut near: Vec<_> = known.into_iter().map(|k| (distance(name, k), k)).collect();
+    let letters = name.chars().count();
+    let most = 2.min(letters.saturating_sub(1));
+    // As many edits as letters are more or fewer are there in any case.
+    let near = known.into_iter().filter(|k| k.chars().count().abs_diff(letters) <= most);
+    let mut near: Vec<_> = near.map(|k| (distance(name, k), k)).collect();
     near.sort_unstable();
     near.dedup();
     let least = near.first().map_or(0, |n| n.0);
@@ -647,6 +650,33 @@ mod tests {
         assert_eq!(WATCH_OPTIONS[4..], *BREAK_OPTIONS);
         assert_eq!(ORDERS, Order::WORDS);
         assert_eq!(EXPORTS, ExportForm::ALL.map(ExportForm::name));
+    }
+
+    #[test]
+    fn the_nearest_are_those_of_all_distances() {
+        let plain = |name: &str, known: &[&'static str]| {
+            let most = 2.min(name.chars().count().saturating_sub(1));
+            let of = |k: &&'static str| distance(name, k);
+            let least = known.iter().map(|k| of(k)).min().unwrap_or(0);
+            let mut near: Vec<&str> = known.to_vec();
+            near.retain(|k| of(&k) == least && least <= most);
+            near.sort_unstable();
+            near.dedup();
+            near.truncate(3);
+            near
+        };
+        let known: Vec<&str> = COMMANDS.iter().map(|c| c.name).collect();
+        let mut found = 0;
+        for word in known.iter().chain(&["", "x", "stpe", "gooto", "é", "brek", "infoo"]) {
+            for cut in 0..=word.chars().count() {
+                let short: String = word.chars().skip(cut % 3).take(cut).collect();
+                for asked in [short.clone(), short.clone() + "zz", short + "e"] {
+                    assert_eq!(nearest(&asked, known.iter().copied()), plain(&asked, &known));
+                    found += nearest(&asked, known.iter().copied()).len();
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
     }
 
     #[test]

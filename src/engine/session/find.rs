@@ -57,8 +57,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::slots_found`].
-    #[cfg(test)]
-    pub(super) fn slots_found_plainly(
+    pub fn slots_found_plainly(
         &self,
         dir: Option<Dir>,
         expr: &Expr,
