@@ -1507,7 +1507,7 @@ pub static CODES: &[CodeInfo] = &[
         ("R036", Warning),
         "check of order is not complete",
         "The check of a run's order met one of its bounds; races beyond the event that it names are not looked for, all else is checked to the end.",
-        "A very long run, or one that touches very many separate stretches of memory. (The rings of a module are proved batch by batch, which has no such bound.)",
+        "A very long run, or one that touches very many separate stretches of memory. The rings of a module are proved batch by batch, which has no such bound.",
         "Check a shorter part of the program. Where an unfinished check must not pass, `--deny R036`.",
     ),
     code(

@@ -122,10 +122,10 @@ pub(super) fn wait_wraps(count: u32, kind: WaitKind, budget: WaitBudget) -> Opti
         return None;
     }
     let text = format!(
-        "a wait for {descriptors} wraps 64-bit arithmetic: the first delay is {} us, then {} reads \
+        "a wait for {descriptors} wraps 64-bit arithmetic: the first delay is {} us, then {reads} \
          at most",
         budget.delay_us,
-        budget.max_reads,
+        reads = count_of(budget.max_reads, "read"),
         descriptors = count_of(count, "descriptor")
     );
     Some(Diagnostic::new("R056", text))
