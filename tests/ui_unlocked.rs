@@ -138,7 +138,7 @@ fn the_other_slot_of_the_pair_is_marked_where_it_is_in_sight() {
     keys(&mut m, "o");
     assert_eq!((at(&m), m.selection.dir), ((17, 17), Dir::Rx));
     // In a fold too.
-    keys(&mut m, "g:goto 0<Enter>hz<End>");
+    keys(&mut m, "zgh<End>");
     let folds = m.lines_of(Dir::Rx).iter();
     let fold = folds.filter_map(|l| if let RingLine::Fold(f) = l { Some(*f) } else { None });
     let fold = fold.into_iter().find(|f| (f.first..f.end()).contains(&m.selection.slot));
