@@ -275,7 +275,7 @@ pub static KEYMAP: &[Binding] = &[
         &[ch('O')],
         When::Panes,
         Action::ToggleLock,
-        "unlock the rings, so that each moves alone, or lock them at the selected slot",
+        "unlock the rings to move alone, or lock them",
         "",
     ),
     act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
