@@ -239,12 +239,12 @@ fn what_is_searched_for_is_looked_for_again() {
     let here = m.session.position();
     typed(&mut m, "find tx length == 16");
     keys(&mut m, "x");
-    assert!(m.search.as_ref().unwrap().has(0));
+    assert!(m.search.as_ref().unwrap().has(0, None));
     // The first copy is another one: at the same event nothing is found.
     reload(&mut m, dma(&[7, 2, 3, 4, 5, 6]));
     assert_eq!(m.session.position(), here);
     assert!(m.search.as_ref().unwrap().only);
-    assert!(!m.search.as_ref().unwrap().has(0));
+    assert!(!m.search.as_ref().unwrap().has(0, None));
 }
 
 fn broken() -> Report {

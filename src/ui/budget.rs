@@ -51,11 +51,13 @@ impl Model {
             ShareOf::Inst(pos, _) => self.select_inst(pos),
             ShareOf::Slots(id, dir) | ShareOf::Posted(id, dir) => {
                 self.session.select(id);
-                self.select_slot(Some(dir), self.selection.slot);
+                self.come_to_queue();
+                self.look_at_ring(dir);
             }
             _ => {
                 if let Some(id) = share.queue() {
                     self.session.select(id);
+                    self.come_to_queue();
                 }
             }
         }

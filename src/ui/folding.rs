@@ -15,7 +15,8 @@ const MAX_FOLD: u64 = 1 << 10;
 /// Equal slots in a row that are worth folding.
 const MIN_FOLD: u64 = 3;
 
-/// What equal slots have in common: their lives on Tx and Rx, and whether those changed.
+/// What equal slots have in common: their lives on Tx and Rx, and whether those changed. Of lines
+/// of one ring both are that one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alike {
     /// On Tx.
@@ -76,40 +77,89 @@ pub enum RingCursor {
     Next,
 }
 
+/// What the lines of a pane are made from.
+#[derive(Debug, Clone, Copy)]
+struct Sight {
+    /// The ring; none where both have the same lines.
+    ring: Option<Dir>,
+    /// The slot that is in sight.
+    cursor: u64,
+    /// The cursor of the other ring, where it is on the same lines.
+    other: u64,
+    /// Slots.
+    size: u64,
+    /// Equal slots are folded.
+    fold: bool,
+}
+
+impl Sight {
+    fn cursors(&self) -> [u64; 2] {
+        [self.cursor, self.other]
+    }
+}
+
 impl Model {
     /// Lines of the ring panes: from the first slot shown on, the selected one among them.
     pub(super) fn prepare_ring(&mut self) {
+        self.settle_rings();
         let areas = &self.derived.areas;
         let ring = [Pane::Tx, Pane::Rx].into_iter().map(|p| areas.rows(p)).max();
         // A line of headings is on top.
         let rows = ring.unwrap_or(0).saturating_sub(1).max(1);
-        let selected = self.selection.slot;
-        self.ring_top = self.ring_top.min(selected);
-        let mut lines = self.ring_lines(self.ring_top, rows);
+        let (dir, slot) = (self.selection.dir, self.selection.slot);
+        let here = match self.is_apart() {
+            true => self.sight_of(dir, self.fold),
+            false => {
+                let both = Dir::BOTH.map(|d| self.cursor_of(d));
+                let other = both.into_iter().find(|s| *s != slot).unwrap_or(slot);
+                Sight { ring: None, cursor: slot, other, size: self.slots(), fold: self.fold }
+            }
+        };
+        (self.ring_top, self.derived.ring) = self.in_sight(&here, self.ring_top, rows);
+        self.keep_place();
+        self.derived.aside.clear();
+        if let Some((dir, top, fold)) = self.ring_aside() {
+            let (top, lines) = self.in_sight(&self.sight_of(dir, fold), top, rows);
+            self.derived.aside = lines;
+            self.keep_aside(dir, top);
+        }
+    }
+
+    /// A ring that has lines of its own.
+    fn sight_of(&self, dir: Dir, fold: bool) -> Sight {
+        let cursor = self.cursor_of(dir);
+        Sight { ring: Some(dir), cursor, other: cursor, size: self.ring_size(dir), fold }
+    }
+
+    /// So many lines from a slot on, or from another one so that the cursor is among them.
+    fn in_sight(&self, sight: &Sight, top: u64, rows: usize) -> (u64, Vec<RingLine>) {
+        let selected = sight.cursor;
+        let mut first = top.min(selected);
+        let mut lines = self.ring_lines(sight, first, rows);
         let shown = lines.contains(&RingLine::Slot(selected));
-        if !shown && self.slots() > 0 {
+        if !shown && sight.size > 0 {
             // The selection goes to the last third; lines before it are found backwards.
-            self.ring_top = self.top_before(selected, rows.saturating_sub(1) * 2 / 3);
-            lines = self.ring_lines(self.ring_top, rows);
+            first = self.top_before(sight, selected, rows.saturating_sub(1) * 2 / 3);
+            lines = self.ring_lines(sight, first, rows);
         }
         // With room below the last slot those that were scrolled away come back.
         // Together they may fold into fewer lines than they were, so that there is room again.
-        while lines.len() < rows && self.ring_top > 0 {
-            let top = self.top_before(self.ring_top, rows - lines.len());
-            let more = self.ring_lines(top, rows);
-            if top == self.ring_top || !more.contains(&RingLine::Slot(selected)) {
+        while lines.len() < rows && first > 0 {
+            let top = self.top_before(sight, first, rows - lines.len());
+            let more = self.ring_lines(sight, top, rows);
+            if top == first || !more.contains(&RingLine::Slot(selected)) {
                 break;
             }
-            (self.ring_top, lines) = (top, more);
+            (first, lines) = (top, more);
         }
-        self.derived.ring = lines;
+        (first, lines)
     }
 
-    fn ring_lines(&self, from: u64, rows: usize) -> Vec<RingLine> {
+    fn ring_lines(&self, sight: &Sight, from: u64, rows: usize) -> Vec<RingLine> {
         let mut out = Vec::new();
-        let (mut at, size) = (from, self.slots());
-        while out.len() < rows && at < size {
-            let line = self.line_from(at);
+        let mut at = from;
+        while out.len() < rows && at < sight.size {
+            let line = self.line_from(sight, at);
             at = line.end();
             out.push(line);
         }
@@ -117,17 +167,17 @@ impl Model {
     }
 
     /// The line that begins with a slot.
-    fn line_from(&self, slot: u64) -> RingLine {
+    fn line_from(&self, sight: &Sight, slot: u64) -> RingLine {
         if let Some(s) = self.search.as_ref().filter(|s| s.only)
-            && self.hidden(slot)
+            && self.hidden(sight, slot)
         {
-            let selected = Some(self.selection.slot).filter(|s| *s > slot);
-            let next = s.from(slot).into_iter().chain(selected).min();
-            return RingLine::Hidden(slot, next.unwrap_or(self.slots()) - slot);
+            let cursors = sight.cursors().into_iter().filter(|s| *s > slot);
+            let next = s.from(slot, sight.ring).into_iter().chain(cursors).min();
+            return RingLine::Hidden(slot, next.unwrap_or(sight.size) - slot);
         }
-        let Some(alike) = self.dull(slot) else { return RingLine::Slot(slot) };
+        let Some(alike) = self.dull(sight, slot) else { return RingLine::Slot(slot) };
         let mut count = 1;
-        while count < MAX_FOLD && self.dull(slot + count) == Some(alike) {
+        while count < MAX_FOLD && self.dull(sight, slot + count) == Some(alike) {
             count += 1;
         }
         if count >= MIN_FOLD {
@@ -138,19 +188,19 @@ impl Model {
     }
 
     /// The first slot to show so that `slot` comes after `lines` lines.
-    fn top_before(&self, slot: u64, lines: usize) -> u64 {
+    fn top_before(&self, sight: &Sight, slot: u64, lines: usize) -> u64 {
         let mut at = slot;
         for _ in 0..lines {
             if at == 0 {
                 break;
             }
             let mut n = 1;
-            if self.hidden(at - 1) {
-                let found = self.search.as_ref().and_then(|s| s.up_to(at - 1));
-                let selected = Some(self.selection.slot).filter(|s| *s < at);
-                n = at - found.into_iter().chain(selected).max().map_or(0, |s| s + 1);
-            } else if let Some(kind) = self.dull(at - 1) {
-                while n < MAX_FOLD && n < at && self.dull(at - 1 - n) == Some(kind) {
+            if self.hidden(sight, at - 1) {
+                let found = self.search.as_ref().and_then(|s| s.up_to(at - 1, sight.ring));
+                let cursors = sight.cursors().into_iter().filter(|s| *s < at);
+                n = at - found.into_iter().chain(cursors).max().map_or(0, |s| s + 1);
+            } else if let Some(kind) = self.dull(sight, at - 1) {
+                while n < MAX_FOLD && n < at && self.dull(sight, at - 1 - n) == Some(kind) {
                     n += 1;
                 }
                 if n < MIN_FOLD {
@@ -163,15 +213,15 @@ impl Model {
     }
 
     /// Whether only what was found is shown and this slot was not.
-    fn hidden(&self, slot: u64) -> bool {
+    fn hidden(&self, sight: &Sight, slot: u64) -> bool {
         let only = self.search.as_ref().filter(|s| s.only);
-        only.is_some_and(|s| !s.has(slot) && slot != self.selection.slot)
+        only.is_some_and(|s| !s.has(slot, sight.ring) && !sight.cursors().contains(&slot))
     }
 
     /// What a slot is like where nothing about it is worth a line.
-    fn dull(&self, slot: u64) -> Option<Alike> {
-        let found = |s: u64| self.search.as_ref().is_some_and(|x| x.only && x.has(s));
-        if !self.fold || slot == self.selection.slot || slot >= self.slots() || found(slot) {
+    fn dull(&self, sight: &Sight, slot: u64) -> Option<Alike> {
+        let found = |s: u64| self.search.as_ref().is_some_and(|x| x.only && x.has(s, sight.ring));
+        if !sight.fold || sight.cursors().contains(&slot) || slot >= sight.size || found(slot) {
             return None;
         }
         let one = |dir| match self.slot(dir, slot) {
@@ -187,7 +237,14 @@ impl Model {
             }
             None => Some((Life::NeverWritten, false)),
         };
-        let ((tx, a), (rx, b)) = (one(Dir::Tx)?, one(Dir::Rx)?);
+        // A ring with lines of its own is alike whatever the other one is.
+        let ((tx, a), (rx, b)) = match sight.ring {
+            Some(dir) => {
+                let its = one(dir)?;
+                (its, its)
+            }
+            None => (one(Dir::Tx)?, one(Dir::Rx)?),
+        };
         Some(Alike { tx, rx, changed: (a, b) })
     }
 

@@ -224,6 +224,8 @@ pub enum Action {
     GotoSelected,
     /// The other ring.
     OtherRing,
+    /// Unlock the rings, or lock them again.
+    ToggleLock,
     /// Fold equal slots or not.
     ToggleFold,
     /// Whether the selection follows the newest event.

@@ -113,6 +113,7 @@ impl Model {
         self.take_assembly();
         self.search = None;
         self.ring_top = 0;
+        self.unlocked = Default::default();
         self.focus = match self.has_module() {
             true => super::Pane::Source,
             false => super::Pane::Tx,

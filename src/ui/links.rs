@@ -271,18 +271,23 @@ impl Model {
     /// Slots that the ring panes show, folded ones too, with what their descriptors name now.
     fn shown_slots(&self) -> Vec<Shown> {
         let mut out = Vec::new();
-        let slots = self.derived.ring.iter().flat_map(|line| match *line {
-            RingLine::Slot(slot) => slot..slot + 1,
-            RingLine::Fold(f) if (f.alike.tx, f.alike.rx) != NEVER => f.first..f.first + f.count,
-            RingLine::Fold(_) | RingLine::Hidden(..) => 0..0,
-        });
-        for slot in slots.take(MAX_LINKED_SLOTS) {
-            for dir in Dir::BOTH {
+        let slots = |dir| {
+            let lines = self.lines_of(dir).iter().flat_map(|line| match *line {
+                RingLine::Slot(slot) => slot..slot + 1,
+                RingLine::Fold(f) if (f.alike.tx, f.alike.rx) != NEVER => f.first..f.end(),
+                RingLine::Fold(_) | RingLine::Hidden(..) => 0..0,
+            });
+            lines.take(MAX_LINKED_SLOTS)
+        };
+        for dir in Dir::BOTH {
+            for slot in slots(dir) {
                 if self.slot(dir, slot).is_some() {
                     out.push((dir, slot, self.target_of(dir, slot)));
                 }
             }
         }
+        // Pair by pair.
+        out.sort_by_key(|s| (s.1, s.0));
         out
     }
 

@@ -46,6 +46,7 @@ pub mod stops;
 pub mod theme;
 pub mod ties;
 pub mod timeline;
+pub mod unlocked;
 pub mod update;
 pub mod view;
 

@@ -19,8 +19,9 @@ use super::search::Search;
 use super::sieve::Sieve;
 use super::source::Source;
 use super::stops::Replaces;
-use super::ties::Ties;
+use super::ties::{Ties, slots_of};
 use super::timeline::{Scrub, Strip};
+use super::unlocked::Unlocked;
 use super::{seams, theme::Theme, view};
 use crate::check;
 use crate::diag::{Diagnostic, Policy, Severity};
@@ -65,7 +66,7 @@ pub struct Title {
 /// Where the user looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
-    /// Slot, the same in both rings.
+    /// Slot, the same in both rings unless these are unlocked.
     pub slot: u64,
     /// Which of its two descriptors is inspected.
     pub dir: Dir,
@@ -131,8 +132,10 @@ type RacesAt = (Weak<Program>, u64, (Option<Readings>, usize));
 pub struct Derived {
     /// Places of everything.
     pub areas: Areas,
-    /// Lines of the ring panes.
+    /// Lines of the ring panes; where each has its own, of the ring that is looked at.
     pub ring: Vec<RingLine>,
+    /// Then those of the other one.
+    pub aside: Vec<RingLine>,
     /// Events of the events pane.
     pub events: Vec<Event>,
     /// Which were asked for: the first, how many.
@@ -193,6 +196,8 @@ pub struct Model {
     pub ring_top: u64,
     /// Equal slots are folded.
     pub fold: bool,
+    /// Rings that do not move together.
+    pub unlocked: Unlocked,
     /// The selection goes where the newest event was.
     pub follow: bool,
     /// Selected event.
@@ -303,6 +308,7 @@ impl Model {
         let derived = Derived {
             areas: layout::areas(size, focus, Texts::None, &Arrangement::default()),
             ring: Vec::new(),
+            aside: Vec::new(),
             events: Vec::new(),
             window: (0, 0),
             next: None,
@@ -335,6 +341,7 @@ impl Model {
             selection: Selection { slot: 0, dir: Dir::Tx, word: 0, bit: 0 },
             ring_top: 0,
             fold: true,
+            unlocked: Unlocked::default(),
             follow: true,
             event_top: 1,
             subject: Subject::Slot,
@@ -525,6 +532,7 @@ impl Model {
                 Some(why).filter(|w| !w.is_empty()).map(|text| Said { text, severity: None });
             self.after_move();
         } else {
+            self.come_to_queue();
             self.answer(outcome.lines);
         }
         let quit = !follow.is_empty() && self.follow(follow, watch)?;
@@ -671,22 +679,24 @@ impl Model {
         // Where several queues are at work, the screen goes to the one that something happened to.
         if let Some(id) = self.session.last_event().and_then(|e| e.queue()) {
             self.session.select(id);
+            self.come_to_queue();
         }
         self.subject_follows();
         self.follow_source();
         self.assembly.seek = Some(Seek::Host);
         let here = self.session.position();
         let faulted = self.queue().and_then(|id| self.session.machine().queue(id)?.faulted);
-        let about = if let Some((dir, slot)) = faulted {
-            Some((Some(dir), slot))
-        } else {
-            // The newest event that is about a slot, not too far back.
-            let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
-            recent.iter().rev().find_map(|e| Some((None, slot_of(e, self.queue())?)))
-        };
-        match about {
-            Some((dir, slot)) => self.select_slot(dir, slot),
-            None if here == 0 => self.select_slot(None, 0),
+        if let Some((dir, slot)) = faulted {
+            return self.select_slot(Some(dir), slot);
+        }
+        // The newest event that is about a slot, not too far back.
+        let recent = self.session.events(here.saturating_sub(LOOK_BACK), here + 1);
+        match recent.iter().rev().find(|e| slot_of(e, self.queue()).is_some()) {
+            Some(e) if self.is_unlocked() => {
+                slots_of(e).iter().for_each(|s| self.bring(s.0, s.1));
+            }
+            Some(e) => slot_of(e, self.queue()).iter().for_each(|s| self.select_slot(None, *s)),
+            None if here == 0 => Dir::BOTH.into_iter().for_each(|d| self.bring(d, 0)),
             None => {}
         }
     }
@@ -696,7 +706,7 @@ impl Model {
         if slot != self.selection.slot || dir.is_some_and(|d| d != self.selection.dir) {
             (self.memory_rows, self.memory_at) = (0, 0);
         }
-        self.selection.slot = slot.min(self.slots().saturating_sub(1));
+        self.selection.slot = slot.min(self.last_slot(dir.unwrap_or(self.selection.dir)));
         if let Some(dir) = dir {
             self.selection.dir = dir;
             // Where a ring has the focus it is the ring of the selection.
@@ -721,7 +731,7 @@ impl Model {
         };
         self.derived.areas =
             layout::areas_with(self.size, self.focus, self.texts(), &self.arrangement, rows);
-        self.selection.slot = self.selection.slot.min(self.slots().saturating_sub(1));
+        self.selection.slot = self.selection.slot.min(self.last_slot(self.selection.dir));
         self.derived.next = self.session.next_event();
         self.prepare_source();
         self.prepare_passes();

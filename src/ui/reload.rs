@@ -4,6 +4,7 @@
 use super::build::Ended;
 use super::live::Fresh;
 use super::model::{Model, Popup, Selection};
+use super::unlocked::{Unlocked, moved_top};
 use super::update::Effect;
 use crate::bir::Pos;
 use crate::diag::{Diagnostic, Report, Severity};
@@ -286,6 +287,7 @@ struct View {
     /// Columns to which the text is moved.
     shift: usize,
     selected: Option<Pos>,
+    unlocked: Unlocked,
 }
 
 impl View {
@@ -306,18 +308,16 @@ impl View {
             above: (m.source.top > 0).then(|| cursor.saturating_sub(m.source.top)),
             shift: m.source.shift,
             selected: m.source.selected.and_then(|p| carried.inst(p)),
+            unlocked: m.unlocked.carried(carried),
         }
     }
 
     fn restore(self, m: &mut Model) {
         if let Some(slot) = self.slot {
-            let by = slot.wrapping_sub(m.selection.slot) as i64;
-            // A ring that is shown from its beginning goes on to be.
-            if m.ring_top > 0 {
-                m.ring_top = m.ring_top.saturating_add_signed(by);
-            }
+            m.ring_top = moved_top(m.ring_top, m.selection.slot, slot);
             m.selection.slot = slot;
         }
+        m.unlocked = self.unlocked;
         m.event_cursor = self.event;
         m.event_top = self.event.saturating_sub(self.events_above).max(1);
         m.source.selected = self.selected;
@@ -335,11 +335,12 @@ impl View {
 }
 
 /// Where the user looks, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Looked {
     position: u64,
     selection: Selection,
     ring_top: u64,
+    unlocked: Unlocked,
     event: (u64, u64),
     line: (usize, usize, usize),
     selected: Option<Pos>,
@@ -351,6 +352,7 @@ impl Looked {
             position: m.session.position(),
             selection: m.selection,
             ring_top: m.ring_top,
+            unlocked: m.unlocked.clone(),
             event: (m.event_cursor, m.event_top),
             line: (m.source.cursor, m.source.top, m.source.shift),
             selected: m.source.selected,
@@ -363,6 +365,7 @@ impl Looked {
             return;
         }
         (m.selection, m.ring_top) = (self.selection, self.ring_top);
+        m.unlocked = self.unlocked;
         (m.event_cursor, m.event_top) = self.event;
         (m.source.cursor, m.source.top, m.source.shift) = self.line;
         m.source.selected = self.selected;

@@ -7,6 +7,7 @@ use crate::engine::command::Command;
 use crate::engine::expr::Expr;
 use crate::engine::program::QueueId;
 use crate::udma::{Dir, count_of};
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 /// A question about slots and its answer.
@@ -20,6 +21,8 @@ pub struct Search {
     of: (Option<QueueId>, u64),
     /// Matches in the order of slots, whichever ring has them.
     matches: Vec<(u64, Dir)>,
+    /// Their slots on Tx and on Rx.
+    of_ring: [Vec<u64>; 2],
     /// Slots that were asked.
     asked: u64,
     /// There are more matches than are kept.
@@ -29,21 +32,46 @@ pub struct Search {
 }
 
 impl Search {
-    /// The first slot from this one on in which either ring has a match.
-    pub fn from(&self, slot: u64) -> Option<u64> {
-        let at = self.matches.partition_point(|m| m.0 < slot);
-        self.matches.get(at).map(|m| m.0)
+    /// The first slot from this one on in which a ring, or without one either, has a match.
+    pub fn from(&self, slot: u64, ring: Option<Dir>) -> Option<u64> {
+        match ring {
+            None => self.matches.get(self.matches.partition_point(|m| m.0 < slot)).map(|m| m.0),
+            Some(dir) => {
+                let all = &self.of_ring[usize::from(dir == Dir::Rx)];
+                all.get(all.partition_point(|s| *s < slot)).copied()
+            }
+        }
     }
 
-    /// The last slot up to this one in which either ring has a match.
-    pub fn up_to(&self, slot: u64) -> Option<u64> {
-        let at = self.matches.partition_point(|m| m.0 <= slot);
-        self.matches.get(at.checked_sub(1)?).map(|m| m.0)
+    /// The last slot up to this one in which a ring, or without one either, has a match.
+    pub fn up_to(&self, slot: u64, ring: Option<Dir>) -> Option<u64> {
+        match ring {
+            None => {
+                let at = self.matches.partition_point(|m| m.0 <= slot);
+                self.matches.get(at.checked_sub(1)?).map(|m| m.0)
+            }
+            Some(dir) => {
+                let all = &self.of_ring[usize::from(dir == Dir::Rx)];
+                all.get(all.partition_point(|s| *s <= slot).checked_sub(1)?).copied()
+            }
+        }
     }
 
-    /// Whether either ring has a match in a slot.
-    pub fn has(&self, slot: u64) -> bool {
-        self.from(slot) == Some(slot)
+    /// Whether a ring, or without one either, has a match in a slot.
+    pub fn has(&self, slot: u64, ring: Option<Dir>) -> bool {
+        self.from(slot, ring) == Some(slot)
+    }
+
+    /// The matches that are gone through: of this ring where it has any, else all.
+    fn ways(&self, ring: Option<Dir>) -> (Cow<'_, [(u64, Dir)]>, Option<Dir>) {
+        let its = |dir: &Dir| !self.of_ring[usize::from(*dir == Dir::Rx)].is_empty();
+        match ring.filter(its) {
+            None => (Cow::Borrowed(&self.matches), None),
+            Some(dir) => {
+                let all = self.matches.iter().copied().filter(|m| m.1 == dir);
+                (all.collect::<Vec<_>>().into(), Some(dir))
+            }
+        }
     }
 
     /// The run is another: what was found in it holds no more.
@@ -69,6 +97,7 @@ impl Model {
             expr: expr.clone(),
             of: (None, u64::MAX),
             matches: Vec::new(),
+            of_ring: [Vec::new(), Vec::new()],
             asked: 0,
             cut: false,
             only,
@@ -94,6 +123,8 @@ impl Model {
         if let Some(s) = &mut self.search {
             s.matches = found.slots.iter().map(|(dir, slot)| (*slot, *dir)).collect();
             s.matches.sort_unstable();
+            s.of_ring =
+                Dir::BOTH.map(|dir| s.matches.iter().filter(|m| m.1 == dir).map(|m| m.0).collect());
             (s.asked, s.cut, s.of) = (found.asked, found.cut, now);
         }
         Ok(())
@@ -115,32 +146,41 @@ impl Model {
             return self.say("nothing is searched for: / asks", Some(Severity::Note));
         };
         let here = (self.selection.slot, self.selection.dir);
+        let (all, _) = s.ways(self.searched_ring());
         let next = match by > 0 {
-            true => s.matches.get(s.matches.partition_point(|m| *m <= here)).or(s.matches.first()),
+            true => all.get(all.partition_point(|m| *m <= here)).or(all.first()),
             false => {
-                let before = s.matches.partition_point(|m| *m < here).checked_sub(1);
-                before.and_then(|i| s.matches.get(i)).or(s.matches.last())
+                let before = all.partition_point(|m| *m < here).checked_sub(1);
+                before.and_then(|i| all.get(i)).or(all.last())
             }
         };
-        if let Some(&(slot, dir)) = next {
+        let next = next.copied();
+        if let Some((slot, dir)) = next {
             self.select_slot(Some(dir), slot);
         }
         self.tell_match();
     }
 
+    /// The ring that is searched alone: the one that is looked at while the rings are unlocked.
+    fn searched_ring(&self) -> Option<Dir> {
+        self.is_unlocked().then_some(self.selection.dir)
+    }
+
     /// Which match is selected, of how many.
     fn tell_match(&mut self) {
         let Some(s) = &self.search else { return };
-        let n = s.matches.len();
+        let (all, ring) = s.ways(self.searched_ring());
+        let n = all.len();
         let least = if s.cut { "at least " } else { "" };
-        let at = s.matches.binary_search(&(self.selection.slot, self.selection.dir));
+        let at = all.binary_search(&(self.selection.slot, self.selection.dir));
+        let of = ring.map_or(String::new(), |dir| format!(" in {}", dir.name()));
         let what = crate::script::print(&s.command());
         let text = match (n, at) {
             (0, _) => format!("{what}: none of {}", count_of(s.asked, "slot")),
             (_, Ok(i)) => {
-                format!("{what}: {} of {least}{n}; m next, M previous, x only these", i + 1)
+                format!("{what}: {} of {least}{n}{of}; m next, M previous, x only these", i + 1)
             }
-            (_, Err(_)) => format!("{what}: {least}{n} of {}", count_of(s.asked, "slot")),
+            (_, Err(_)) => format!("{what}: {least}{n}{of} of {}", count_of(s.asked, "slot")),
         };
         self.say(text, (n == 0).then_some(Severity::Note));
     }

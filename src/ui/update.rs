@@ -397,14 +397,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
             model.select_slot(Some(other), model.selection.slot);
         }
+        Action::ToggleLock => model.toggle_lock(),
         Action::ToggleFold if model.focus == Pane::Passes => model.fold_passes(),
-        Action::ToggleFold => {
-            model.fold = !model.fold;
-            model.say(
-                if model.fold { "equal slots are folded" } else { "every slot is shown" },
-                None,
-            );
-        }
+        Action::ToggleFold => model.toggle_fold(),
         Action::ToggleFollow => {
             model.follow = !model.follow;
             let text = if model.follow {
@@ -508,8 +503,8 @@ fn focus(model: &mut Model, pane: Pane) {
         model.arrangement.tab = pane;
     }
     match pane {
-        Pane::Tx => model.select_slot(Some(Dir::Tx), model.selection.slot),
-        Pane::Rx => model.select_slot(Some(Dir::Rx), model.selection.slot),
+        Pane::Tx => model.look_at_ring(Dir::Tx),
+        Pane::Rx => model.look_at_ring(Dir::Rx),
         _ => {}
     }
 }
@@ -565,7 +560,7 @@ fn rows(model: &mut Model, n: i64) {
     }
     match model.focus {
         Pane::Tx | Pane::Rx => {
-            let slot = shift(model.selection.slot, model.slots().saturating_sub(1));
+            let slot = shift(model.selection.slot, model.last_slot(model.selection.dir));
             model.select_slot(None, slot);
         }
         Pane::Inspector => {
@@ -648,7 +643,7 @@ fn columns(model: &mut Model, n: i64) {
         return;
     }
     let dir = if n < 0 { Dir::Tx } else { Dir::Rx };
-    model.select_slot(Some(dir), model.selection.slot);
+    model.look_at_ring(dir);
 }
 
 /// Moves the cursor of the memory pane by bytes.

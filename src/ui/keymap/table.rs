@@ -271,6 +271,13 @@ pub static KEYMAP: &[Binding] = &[
     act(LEFT, When::Ring, Action::Columns(-1), "to the TX ring", ""),
     act(RIGHT, When::Ring, Action::Columns(1), "to the RX ring", ""),
     act(&[ch('o')], When::Panes, Action::OtherRing, "inspect the other descriptor of the pair", ""),
+    act(
+        &[ch('O')],
+        When::Panes,
+        Action::ToggleLock,
+        "unlock the rings to move alone, or lock them",
+        "",
+    ),
     act(ENTER, When::In(Pane::Events), Action::GotoSelected, "go to the selected event", ""),
     act(ENTER, When::In(Pane::Checks), Action::GotoSelected, "go to where it was found", ""),
     act(

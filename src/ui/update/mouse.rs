@@ -44,6 +44,9 @@ pub(super) fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
     let Some(pane) = model.derived.areas.at(x, y) else { return Vec::new() };
     if let Some(n) = wheel {
         // The wheel scrolls what is under it; the focus stays.
+        if model.scroll_aside(pane, n) {
+            return Vec::new();
+        }
         let kept = model.focus;
         model.focus = pane;
         match pane {
@@ -51,9 +54,7 @@ pub(super) fn mouse(model: &mut Model, e: MouseEvent) -> Vec<Effect> {
             Pane::Inspector if kept == pane => scroll_inspector(model, n),
             _ => rows(model, n),
         }
-        if !(kept.is_ring() && pane.is_ring()) {
-            model.focus = kept;
-        }
+        model.focus = kept;
         return Vec::new();
     }
     if e.kind != MouseEventKind::Down(MouseButton::Left) {

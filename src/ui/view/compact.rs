@@ -11,7 +11,7 @@ use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::rows::{Hit, Row, wrap};
 
-/// Size, phases and free slots of both rings.
+/// Size, phases and free slots of both rings; where the other ring is if they are unlocked.
 pub fn title(model: &Model) -> String {
     let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
         return "no queue".to_owned();
@@ -29,7 +29,12 @@ pub fn title(model: &Model) -> String {
             sw.desc_ring_id
         )
     };
-    format!("{}, {}", one(Dir::Tx), one(Dir::Rx))
+    let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+    let lock = match model.is_unlocked() {
+        true => format!("unlocked, {other} at {}: ", model.cursor_of(other)),
+        false => String::new(),
+    };
+    format!("{lock}{}, {}", one(Dir::Tx), one(Dir::Rx))
 }
 
 /// Fewest events that are shown below the rings.

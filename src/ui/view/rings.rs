@@ -14,9 +14,13 @@ use crate::ui::rows::{Hit, Row, clip, clip_middle, width as width_of};
 use crate::ui::theme::Theme;
 use ratatui::style::Modifier;
 
+/// What the title of a ring says that moves alone.
+const UNLOCKED: &str = "  unlocked";
+
 /// Slots, phase and free slots of a ring.
 pub fn title(model: &Model, dir: Dir) -> String {
-    let name = dir.name().to_uppercase();
+    let lock = if model.is_unlocked() { UNLOCKED } else { "" };
+    let name = format!("{}{lock}", dir.name().to_uppercase());
     let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
         return format!("{name}  no queue");
     };
@@ -35,7 +39,7 @@ pub fn rows(model: &Model, dir: Dir, width: usize) -> Vec<Row> {
     if model.ring_size(dir) == 0 {
         return out;
     }
-    for line in &model.derived.ring {
+    for line in model.lines_of(dir) {
         out.push(match *line {
             RingLine::Slot(slot) => cols.slot(model, dir, slot),
             RingLine::Fold(f) => fold(model, f, dir, cols.digits),
@@ -62,7 +66,9 @@ pub fn fold(model: &Model, f: Fold, dir: Dir, digits: usize) -> Row {
     let star = if changed { '*' } else { ' ' };
     let tx = dir == Dir::Tx;
     let mut its = model.derived.links.slots.range((tx, f.first)..(tx, f.first + f.count));
-    let link = its.next().map_or(' ', |(_, slot)| link(model, dir, *slot));
+    let partner = model.partner(dir).filter(|slot| (f.first..f.end()).contains(slot));
+    let marked = partner.or(its.next().map(|its| its.1));
+    let link = marked.map_or(' ', |slot| link(model, dir, slot));
     let text = format!("  {}{:>digits$}{star} ", life.glyph(t.ascii), "..");
     let mut row = Row::text(text, t.life(life)).with(link.to_string(), t.accent());
     row.push(format!("{} {what}, {} to {}", f.count, f.first, f.end() - 1), t.life(life));
@@ -103,7 +109,7 @@ impl Columns {
         let flags = flag_fields(dir).count() + 1;
         let left = MARKS + digits + 3 + 3 + flags + if op { OP + 1 } else { 0 };
         // No wider than what is in sight, so that addresses have the room.
-        let shown = model.derived.ring.iter().filter_map(|line| match line {
+        let shown = model.lines_of(dir).iter().filter_map(|line| match line {
             RingLine::Slot(slot) => model.slot(dir, *slot),
             _ => None,
         });
@@ -232,16 +238,18 @@ pub fn head(model: &Model, dir: Dir, slot: u64, digits: usize) -> Row {
     row
 }
 
-/// The mark of a slot that belongs to what is selected, where that is not a slot.
+/// The mark of a slot that belongs to what is selected, where that is not a slot, or one of a
+/// ring that moves alone.
 pub fn link(model: &Model, dir: Dir, slot: u64) -> char {
     let its = model.derived.links.slots.contains(&(dir == Dir::Tx, slot));
-    if its && model.subject != Subject::Slot { model.theme.linked() } else { ' ' }
+    let marked = its && model.subject != Subject::Slot || model.partner(dir) == Some(slot);
+    if marked { model.theme.linked() } else { ' ' }
 }
 
 /// Lights a slot's line where it is selected or changed, and makes it clickable.
 pub fn finish(row: Row, model: &Model, dir: Dir, slot: u64, changed: bool) -> Row {
     let t = model.theme;
-    let selected = model.selection.slot == slot;
+    let selected = model.cursor_of(dir) == slot;
     let row = if changed { row.restyled(|s| t.changed(s)) } else { row };
     let row = match (selected, model.selection.dir == dir) {
         (true, true) => row.restyled(|s| t.selected(s)),
