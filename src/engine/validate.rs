@@ -557,10 +557,9 @@ pub fn validate_so(
     let exec = rings.and_then(|p| p.module.as_ref()).map(|m| &m.exec);
     let exec = exec.filter(|e| !Arc::ptr_eq(e.module(), &first.module));
     let (mut reference, mut ahead) = (None, None);
-    (how.both)(
-        &mut || reference = Some(Reference::new(first.module.clone(), initial, options)),
-        &mut || ahead = exec.map(Ahead::new),
-    );
+    (how.both)(&mut || ahead = exec.map(Ahead::new), &mut || {
+        reference = Some(Reference::new(first.module.clone(), initial, options))
+    });
     let Some(reference) = reference.transpose()? else { return Ok(out) };
     let reference = reference.verified(how.verified);
     out.findings.clone_from(&reference.findings);
