@@ -657,9 +657,9 @@ mod tests {
         let plain = |name: &str, known: &[&'static str]| {
             let most = 2.min(name.chars().count().saturating_sub(1));
             let of = |k: &&'static str| distance(name, k);
-            let least = known.iter().map(|k| of(k)).min().unwrap_or(0);
+            let least = known.iter().map(of).min().unwrap_or(0);
             let mut near: Vec<&str> = known.to_vec();
-            near.retain(|k| of(&k) == least && least <= most);
+            near.retain(|k| of(k) == least && least <= most);
             near.sort_unstable();
             near.dedup();
             near.truncate(3);
