@@ -180,6 +180,11 @@ impl Reference {
         unsound(module, &Layout::new(module)).unwrap_or_else(|| self.judge(module, options))
     }
 
+    fn judge_sound_of(&self, program: &exec::Program, options: &exec::Options) -> Verdict {
+        unsound(program.module(), program.layout())
+            .unwrap_or_else(|| self.judge_of(program, options))
+    }
+
     /// Compares a later form of the same module, run from the same memory.
     pub fn judge(&self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
         self.judge_of(&exec::Program::new(module.clone()), options)
@@ -459,44 +464,38 @@ impl Validation {
     }
 }
 
-/// A stage of which something is known before its turn.
-#[derive(Debug)]
-struct Ahead<'a> {
-    /// It was prepared for its execution.
-    program: &'a exec::Program,
-    /// What the verifier refuses it for.
-    refused: Option<Verdict>,
-}
-
-impl<'a> Ahead<'a> {
-    fn new(program: &'a exec::Program) -> Ahead<'a> {
-        Ahead { program, refused: unsound(program.module(), program.layout()) }
-    }
-}
-
 /// The verdicts on one stage after the other. A stage that left the module as it was has the
 /// verdict of the stage before: it is not verified and run again.
 #[derive(Debug)]
 pub struct Stages<'a> {
     reference: &'a Reference,
-    ahead: Option<Ahead<'a>>,
+    prepared: Option<&'a exec::Program>,
     before: Option<(Arc<Module>, Verdict)>,
 }
 
 impl<'a> Stages<'a> {
     /// Before the first stage.
     pub fn new(reference: &'a Reference) -> Stages<'a> {
-        Stages { reference, ahead: None, before: None }
+        Stages { reference, prepared: None, before: None }
+    }
+
+    /// One of the stages was prepared for its execution already.
+    #[must_use]
+    pub fn prepared(self, prepared: Option<&'a exec::Program>) -> Stages<'a> {
+        Stages { prepared, ..self }
     }
 
     /// The verdict on the next stage, which made this of the module.
     pub fn judge(&mut self, module: &Arc<Module>, options: &exec::Options) -> Verdict {
-        let ahead = self.ahead.as_ref().filter(|a| Arc::ptr_eq(a.program.module(), module));
-        let verdict = match (&self.before, ahead) {
-            (Some((m, verdict)), _) if Arc::ptr_eq(m, module) => return verdict.clone(),
-            (_, Some(Ahead { refused: Some(refused), .. })) => refused.clone(),
-            (_, Some(a)) => self.reference.judge_of(a.program, options),
-            (_, None) => self.reference.judge_sound(module, options),
+        let verdict = match &self.before {
+            Some((m, verdict)) if Arc::ptr_eq(m, module) => return verdict.clone(),
+            _ => match self.prepared.filter(|p| Arc::ptr_eq(p.module(), module)) {
+                // The module as loaded is asked about in its own way.
+                Some(p) if !Arc::ptr_eq(self.reference.program.module(), module) => {
+                    self.reference.judge_sound_of(p, options)
+                }
+                _ => self.reference.judge_sound(module, options),
+            },
         };
         self.before = Some((module.clone(), verdict.clone()));
         verdict
@@ -553,14 +552,7 @@ pub fn validate_so(
 ) -> Result<Validation, Vec<Diagnostic>> {
     let mut out = Validation { stages: Vec::new(), findings: Vec::new() };
     let Some(first) = lowered.snapshots.first() else { return Ok(out) };
-    // The module as loaded is asked about in its own way.
-    let exec = rings.and_then(|p| p.module.as_ref()).map(|m| &m.exec);
-    let exec = exec.filter(|e| !Arc::ptr_eq(e.module(), &first.module));
-    let (mut reference, mut ahead) = (None, None);
-    (how.both)(&mut || ahead = exec.map(Ahead::new), &mut || {
-        reference = Some(Reference::new(first.module.clone(), initial, options))
-    });
-    let Some(reference) = reference.transpose()? else { return Ok(out) };
+    let reference = Reference::new(first.module.clone(), initial, options)?;
     let reference = reference.verified(how.verified);
     out.findings.clone_from(&reference.findings);
     if !reference.complete {
@@ -570,7 +562,8 @@ pub fn validate_so(
     out.stages.push((first.stage, Verdict::Same));
     let mut on_rings = None;
     let mut judge_stages = || {
-        let mut stages = Stages { ahead: ahead.take(), ..Stages::new(&reference) };
+        let exec = rings.and_then(|p| p.module.as_ref()).map(|m| &m.exec);
+        let mut stages = Stages::new(&reference).prepared(exec);
         let later = lowered.snapshots[1..].iter();
         out.stages.extend(later.map(|s| (s.stage, stages.judge(&s.module, options))));
     };
