@@ -174,7 +174,11 @@ fn raw_image(all: &[Pairs]) -> Option<Program> {
             bytes[1].extend(rx.to_bytes());
         }
     }
-    let [tx, rx] = bytes;
+    program_of(bytes)
+}
+
+/// The program of an image of a Tx ring and an Rx ring.
+fn program_of([tx, rx]: [Vec<u8>; 2]) -> Option<Program> {
     let ring = |dir, bytes| Some(RingView::whole(dir, Blob::from_vec(bytes)));
     let image = RawImage::new("image", "", [ring(Dir::Tx, tx), ring(Dir::Rx, rx)]);
     to_program(&image, &LoadOptions::default()).0
@@ -305,10 +309,7 @@ fn strewn_image(
         bytes[0].extend(tx.to_bytes());
         bytes[1].extend(rx.to_bytes());
     }
-    let [tx, rx] = bytes;
-    let ring = |dir, bytes| Some(RingView::whole(dir, Blob::from_vec(bytes)));
-    let image = RawImage::new("image", "", [ring(Dir::Tx, tx), ring(Dir::Rx, rx)]);
-    to_program(&image, &LoadOptions::default()).0
+    program_of(bytes)
 }
 
 /// Where the program of such an image puts its rings, Tx and Rx.
