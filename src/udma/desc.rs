@@ -28,6 +28,15 @@ impl Dir {
             Dir::Rx => "rx",
         }
     }
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Dir {
+        match self {
+            Dir::Tx => Dir::Rx,
+            Dir::Rx => Dir::Tx,
+        }
+    }
 }
 
 impl std::fmt::Display for Dir {

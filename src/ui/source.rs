@@ -335,7 +335,7 @@ impl Model {
         self.source.part = None;
         let name = self.session.program().inst_text(pos);
         let dir = self.selection.dir;
-        let held = [dir, other(dir)].into_iter().find_map(|d| self.held(pos, Some(cursor), d));
+        let held = [dir, dir.other()].into_iter().find_map(|d| self.held(pos, Some(cursor), d));
         match held {
             Some(h) => {
                 let first = h.slots.first().copied().unwrap_or(0);
@@ -353,7 +353,7 @@ impl Model {
         self.source.seek = true;
         let name = self.session.program().inst_text(pos);
         let dir = self.selection.dir;
-        match [dir, other(dir)].into_iter().find_map(|d| self.held(pos, None, d)) {
+        match [dir, dir.other()].into_iter().find_map(|d| self.held(pos, None, d)) {
             Some(h) => {
                 let first = h.slots.first().copied().unwrap_or(0);
                 self.session.select(h.queue);
@@ -391,11 +391,6 @@ pub fn slots(held: &Held) -> String {
         }
         [first, ..] => format!("{}[{first}] and {} more", held.dir, held.slots.len() - 1),
     }
-}
-
-/// The other ring.
-fn other(dir: Dir) -> Dir {
-    if dir == Dir::Tx { Dir::Rx } else { Dir::Tx }
 }
 
 /// The name of an engine in at most four letters.

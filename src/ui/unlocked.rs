@@ -59,10 +59,6 @@ fn nth(dir: Dir) -> usize {
     usize::from(dir == Dir::Rx)
 }
 
-fn other(dir: Dir) -> Dir {
-    if dir == Dir::Tx { Dir::Rx } else { Dir::Tx }
-}
-
 /// The first slot shown once the selected one has become another. A ring that is shown from its
 /// beginning goes on to be.
 pub(super) fn moved_top(top: u64, from: u64, to: u64) -> u64 {
@@ -138,7 +134,7 @@ impl Model {
 
     /// Moves the ring of a pane by rows if it is not the one that is looked at; says whether.
     pub(super) fn scroll_aside(&mut self, pane: Pane, by: i64) -> bool {
-        let dir = other(self.selection.dir);
+        let dir = self.selection.dir.other();
         let its = if dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
         let moves = pane == its && self.is_apart();
         if moves {
@@ -226,7 +222,7 @@ impl Model {
     /// The ring that is not looked at where it has lines of its own: it, the first slot that it
     /// showed, and whether equal slots are folded.
     pub(super) fn ring_aside(&self) -> Option<(Dir, u64, bool)> {
-        let dir = other(self.selection.dir);
+        let dir = self.selection.dir.other();
         let place = self.places().filter(|_| self.is_apart())?[nth(dir)];
         Some((dir, place.top, place.fold))
     }

@@ -394,7 +394,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             }
         }
         Action::OtherRing => {
-            let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+            let other = model.selection.dir.other();
             model.select_slot(Some(other), model.selection.slot);
         }
         Action::ToggleLock => model.toggle_lock(),

@@ -68,7 +68,7 @@ fn guess(q: &Queue, d: Diagnostic) -> Diagnostic {
 
 /// Descriptors are copied to `at`: whether that is the next slot by the other ring's size.
 pub(super) fn other_mask(q: &Queue, dir: Dir, at: u64) -> Option<Diagnostic> {
-    let other = if dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+    let other = dir.other();
     let (own, others) = (u64::from(q.sw(dir).size), u64::from(q.sw(other).size));
     let begun = q.decl.start(dir).slot.saturating_add(q.sw(dir).staged);
     let next = begun.checked_rem(own)?;

@@ -61,7 +61,7 @@ fn are_turned(rings: &[&RingView]) -> bool {
 /// and has a size that no queue's ring has, ends inside a packet that its first slot does not
 /// go on with, or is shorter than the ring beside it. `sized`: whether the size says anything.
 fn cut_short(image: &RawImage, sized: bool) -> Option<(Dir, u64, String)> {
-    let other = |dir: Dir| image.ring(if dir == Dir::Tx { Dir::Rx } else { Dir::Tx });
+    let other = |dir: Dir| image.ring(dir.other());
     image.dirs().find_map(|dir| {
         let ring = image.ring(dir)?;
         let slots = ring.slots();

@@ -394,7 +394,7 @@ impl Builder<'_> {
         let (from_tx, from_rx) = older_than_the_other([(&pair.tx, &tx), (&pair.rx, &rx)]);
         for (dir, o, n) in [(Dir::Tx, tx, from_tx), (Dir::Rx, rx, from_rx)] {
             if n > 0 {
-                let other = if dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+                let other = dir.other();
                 let why = format!(
                     "the oldest {slots} of {dir} belong to what {other} no longer holds: left out",
                     slots = count_of(n, "slot")

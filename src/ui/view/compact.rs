@@ -29,7 +29,7 @@ pub fn title(model: &Model) -> String {
             sw.desc_ring_id
         )
     };
-    let other = if model.selection.dir == Dir::Tx { Dir::Rx } else { Dir::Tx };
+    let other = model.selection.dir.other();
     let lock = match model.is_unlocked() {
         true => format!("unlocked, {other} at {}: ", model.cursor_of(other)),
         false => String::new(),
