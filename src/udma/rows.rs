@@ -157,6 +157,8 @@ const LINE: [u8; 78] =
 const SLOT_DIGITS: usize = 7;
 /// By how much it can.
 const ROOM: usize = 2;
+/// Where `int` stands.
+const INT_AT: usize = 30;
 
 /// Writes a column's text from `at` on; what does not fit is left out.
 fn put(line: &mut [u8; LINE.len()], at: usize, text: &[u8]) {
@@ -182,6 +184,11 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     put(&mut line, 0, dir.name().as_bytes());
     let number = digits::decimal(index, &mut room);
     let on = number.len().saturating_sub(SLOT_DIGITS).min(ROOM);
+    let order = order(dir, desc);
+    // Both barriers behind a long number move the column after theirs, too.
+    if 23 + on + order.len() > INT_AT {
+        return push_text_plainly(out, index, dir, desc, arch);
+    }
     put(&mut line, 10 + on - number.len().min(10), number);
     line[13 + on] = b'0' + desc.ring_id();
     for (at, set, c) in
@@ -189,9 +196,9 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     {
         line[at + on] = if set { c } else { b'.' };
     }
-    put(&mut line, 23 + on, order(dir, desc).as_bytes());
+    put(&mut line, 23 + on, order.as_bytes());
     if INT_EN.get(len_ctrl) != 0 {
-        put(&mut line, 30, INT_EN.label.as_bytes());
+        put(&mut line, INT_AT, INT_EN.label.as_bytes());
     }
     if dir == Dir::Rx {
         put(&mut line, 35, b"write");
