@@ -197,7 +197,8 @@ proptest! {
         run(&mut s, Command::SetVar("v".into(), Expr::Num(3)));
         break_at(&mut s, slots(Dir::Tx, slot));
         break_at(&mut s, slots(Dir::Rx, slot));
-        break_at(&mut s, Loc::Event(n));
+        // Events are counted from 1.
+        break_at(&mut s, Loc::Event(n.max(1)));
         break_at(&mut s, Loc::Addr(DEVICE + APART));
         let event = Box::new(Expr::Name("event".into()));
         run(&mut s, Command::Display {
