@@ -1,6 +1,7 @@
 //! The backend IR: its model, where its operands lie in memory, its verifier, its reference
 //! interpreter. No file formats and no passes live here (`docs/bir.md`).
 
+pub mod blocks;
 pub mod compute;
 pub mod enums;
 pub mod exec;

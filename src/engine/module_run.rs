@@ -336,6 +336,9 @@ impl ModuleRun {
     ) -> Result<(Work, Vec<Diagnostic>), Diagnostic> {
         let item = control.current(&self.exec, engine);
         let inst = item.and_then(|i| self.exec.inst(i)).cloned();
+        // What the block waits for and updates counts even where it has no descriptors.
+        let block = item.and_then(|i| control.block(&self.exec, i));
+        let block = block.and_then(|b| self.exec.blocks().get(b));
         let action = control.fetch(&self.exec, memory, engine).map_err(|f| f.diag)?;
         let mut remarks = Vec::new();
         let mut work = Work {
@@ -345,7 +348,8 @@ impl ModuleRun {
             updates: Vec::new(),
         };
         if let Some(i) = &inst {
-            work.waits = i.waits.iter().map(|w| (w.id, w.value)).collect();
+            let waits = i.waits.iter().chain(block.map_or(&[][..], |b| &b.2.waits));
+            work.waits = waits.map(|w| (w.id, w.value)).collect();
         }
         match action {
             Action::Nothing => {}
@@ -356,11 +360,13 @@ impl ModuleRun {
                 }
             }
             Action::Transfers(groups) => {
-                self.batches(inst.as_deref(), groups, &mut work, &mut remarks)?;
+                let block = block.map(|b| (b.0, b.1));
+                self.batches(inst.as_deref(), block, groups, &mut work, &mut remarks)?;
             }
         }
         if let Some(i) = &inst {
-            work.updates.extend(i.updates.iter().map(|u| (u.id, u.value)));
+            let updates = block.map_or(&[][..], |b| &b.2.updates).iter().chain(&i.updates);
+            work.updates = updates.map(|u| (u.id, u.value)).collect();
         }
         Ok((work, remarks))
     }
@@ -368,20 +374,17 @@ impl ModuleRun {
     fn batches(
         &self,
         inst: Option<&Inst>,
+        block: Option<(&Name, u32)>,
         mut groups: Vec<Group>,
         work: &mut Work,
         remarks: &mut Vec<Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        let fired = groups.iter().find_map(|g| g.fired.clone());
-        let named = match (&fired, inst.map(|i| &i.body)) {
-            (Some(f), _) => Some(&f.queue),
+        let named = match (block, inst.map(|i| &i.body)) {
+            (Some((queue, _)), _) => Some(queue),
             (None, Some(Body::Dma(d))) => d.queue.as_ref(),
             (None, Some(Body::Trigger(t))) => t.queue.as_ref(),
             _ => None,
         };
-        if let Some(block) = fired.as_ref().and_then(|f| self.exec.dma_block(&f.queue, &f.block)) {
-            work.updates.extend(block.1.updates.iter().map(|u| (u.id, u.value)));
-        }
         for g in &groups {
             if let Some(at) = g.unwritten_index {
                 let text = format!("an index at {at:#x} is read that nobody wrote");
@@ -408,15 +411,12 @@ impl ModuleRun {
         // The guard's worth of slots stays free, as in every ring.
         let room = (at.slots - u64::from(GUARD_GAP) - 1) as usize;
         let item = work.inst.map_or(Item(0), |i| i.1);
-        let origin = |g: &Group| Origin {
-            inst: g.pos,
-            item,
-            block: g.fired.as_ref().map(|f| (f.position, f.count)),
-            descriptor: Some(g.descriptor),
-        };
+        let count = groups.iter().find_map(|g| g.fired).map(|f| f.count);
+        let block = block.map(|b| b.1).zip(count);
+        let origin =
+            |g: &Group| Origin { inst: g.pos, item, block, descriptor: Some(g.descriptor) };
         let of_group = |k: &u32| groups.get(*k as usize).map(origin);
         let own = work.inst.map_or(Pos::ADDED, |i| i.0);
-        let block = fired.as_ref().map(|f| (f.position, f.count));
         let own = Origin { inst: own, item, block, descriptor: None };
         let mut from: Vec<Origin> = authored.group_of.iter().filter_map(of_group).collect();
         let mut rest = authored.packets;

@@ -245,9 +245,10 @@ impl Model {
             let current = match &wanted.part {
                 None => groups.iter().position(moves).unwrap_or(0),
                 Some(part) => groups.iter().position(|g| {
-                    g.fired.as_ref().is_some_and(|f| {
-                        f.queue == part.queue
-                            && f.position == part.block
+                    let block = g.fired.and_then(|f| Some((f, run.exec.blocks().get(f.block)?)));
+                    block.is_some_and(|(f, (queue, position, _))| {
+                        *queue == part.queue
+                            && position == part.block
                             && wanted.count.is_none_or(|n| n == f.count)
                     }) && part.descriptor.is_none_or(|d| d == g.descriptor)
                 })?,

@@ -1,7 +1,8 @@
 //! What an instruction does to memory, as data.
 
+use crate::bir::blocks::BlockNo;
 use crate::bir::module::Pos;
-use crate::bir::{Name, Transfer, Walk};
+use crate::bir::{Transfer, Walk};
 
 /// What must be done to memory before an instruction is complete.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,16 +46,12 @@ pub struct Group {
 }
 
 /// A block that a trigger fires.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fired {
     /// The trigger.
     pub trigger: Pos,
-    /// The queue.
-    pub queue: Name,
-    /// The block.
-    pub block: Name,
-    /// Its position among the DMA blocks of the queue.
-    pub position: u32,
+    /// The block, and with it its queue ([`super::Program::blocks`]).
+    pub block: BlockNo,
     /// How often this trigger had fired before.
     pub count: u64,
 }

@@ -5,6 +5,7 @@ use super::edges::Held;
 use super::program::{Engines, Item, Program, RegionId};
 use super::resolve::Env;
 use super::stream::{END, Next, Spot, Stream};
+use crate::bir::blocks::BlockNo;
 use crate::bir::module::{Body, Inst, Pos, Update, Wait};
 use crate::bir::{Engine, Expr, Name};
 use imbl::OrdMap;
@@ -20,7 +21,7 @@ pub struct Control {
     /// Semaphores that are not 0.
     pub(super) semaphores: OrdMap<u64, u64>,
     pub(super) registers: OrdMap<Name, i64>,
-    /// Fires of each trigger instruction.
+    /// Fires of each trigger instruction that may fire again.
     pub(super) fires: OrdMap<u32, u64>,
     /// How often each opaque instruction of the loaded module was executed.
     pub(super) visits: OrdMap<u32, u64>,
@@ -169,8 +170,14 @@ impl Control {
     }
 
     /// How often a trigger has fired.
-    pub fn fires(&self, trigger: Item) -> u64 {
-        self.fires.get(&trigger.0).copied().unwrap_or(0)
+    pub fn fires(&self, p: &Program, trigger: Item) -> u64 {
+        let entry = p.entry(trigger);
+        if !entry.once {
+            return self.fires.get(&trigger.0).copied().unwrap_or(0);
+        }
+        // All that go on with it are behind it then.
+        let its = self.streams.iter().find(|s| entry.engines.has(s.engine));
+        its.map_or(0, |s| u64::from(s.item(p, 0) > trigger))
     }
 
     /// Whether an engine has come to the end (or has no stream).
@@ -375,27 +382,27 @@ impl Control {
         if missing.is_empty() { Ok(()) } else { Err(Why::Join(missing)) }
     }
 
-    /// The block that a trigger would fire now, with its position in its queue.
+    /// The block that a trigger would fire now.
     pub(super) fn armed<'a>(&self, p: &'a Program, item: Item) -> Option<(Fired, &'a Arc<Inst>)> {
-        let inst = &p.entry(item).inst;
-        let Body::Trigger(t) = &inst.body else { return None };
-        let (which, (position, block)) = self.block(p, item)?;
-        let (queue, name) = (t.queue.clone()?, t.dma_blocks.get(which)?.clone());
-        let (position, count) = (*position, self.fires(item));
-        Some((Fired { trigger: inst.pos, queue, block: name, position, count }, block))
+        let block = self.block(p, item)?;
+        let (_, _, inst) = p.blocks().get(block)?;
+        let (trigger, count) = (p.entry(item).inst.pos, self.fires(p, item));
+        Some((Fired { trigger, block, count }, inst))
     }
 
-    /// The same, by its number among those that the trigger names.
-    fn block<'a>(&self, p: &'a Program, item: Item) -> Option<(usize, &'a (u32, Arc<Inst>))> {
-        let all = &p.entry(item).fires;
-        let which = self.fires(item).checked_rem(all.len() as u64)? as usize;
-        Some((which, all.get(which)?.as_ref()?))
+    /// The number of that block.
+    pub fn block(&self, p: &Program, item: Item) -> Option<BlockNo> {
+        match p.entry(item).fires.as_slice() {
+            [only] => *only,
+            all => *all.get(self.fires(p, item).checked_rem(all.len() as u64)? as usize)?,
+        }
     }
 
     /// Waits of an instruction, and of the block that it fires.
     fn waits<'a>(&self, p: &'a Program, item: Item) -> impl Iterator<Item = &'a Wait> {
-        let block = self.block(p, item).map_or(&[][..], |(_, b)| &b.1.waits);
-        p.entry(item).inst.waits.iter().chain(block)
+        let block = self.block(p, item).and_then(|b| p.blocks().get(b));
+        let waits = block.map_or(&[][..], |b| &b.2.waits);
+        p.entry(item).inst.waits.iter().chain(waits)
     }
 
     /// Ends what an engine has begun with [`Control::fetch`]: semaphores are updated, counts
@@ -430,10 +437,10 @@ impl Control {
             return;
         }
         let inst = &entry.inst;
-        let block = self.block(p, item).map(|(_, b)| &b.1);
+        let block = self.block(p, item).and_then(|b| p.blocks().get(b));
         match &inst.body {
-            Body::Trigger(_) => {
-                let n = self.fires(item);
+            Body::Trigger(_) if !entry.once => {
+                let n = self.fires(p, item);
                 self.fires.insert(item.0, n + 1);
             }
             Body::ResetSemaphores(ids) => {
@@ -447,7 +454,7 @@ impl Control {
             let n = self.visit(inst.pos);
             self.visits.insert(inst.pos.0, n + 1);
         }
-        let updates = inst.updates.iter().chain(block.map_or(&[][..], |b| &b.updates));
+        let updates = inst.updates.iter().chain(block.map_or(&[][..], |b| &b.2.updates));
         for Update { id, value, .. } in updates {
             let sum = self.semaphore(*id).saturating_add(*value);
             if sum > 0 {

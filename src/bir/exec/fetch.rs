@@ -142,7 +142,7 @@ impl Control {
     ) -> Result<Action, Finding> {
         let inst = &*p.entry(item).inst;
         let Some((fired, block)) = self.armed(p, item) else {
-            return Err(missing_block(p, inst, self.fires(item)));
+            return Err(missing_block(p, inst, self.fires(p, item)));
         };
         let Body::DmaBlock(b) = &block.body else {
             return Err(whole("B085", inst, format!("`{}` is no DMA block", block.name)));
@@ -157,7 +157,7 @@ impl Control {
             groups.push(Group {
                 pos: d.pos,
                 descriptor: k,
-                fired: Some(fired.clone()),
+                fired: Some(fired),
                 transfers: found.transfers,
                 unwritten_index: found.unwritten_index,
             });
@@ -187,7 +187,7 @@ fn missing_block(p: &Program, inst: &Inst, count: u64) -> Finding {
     let Some(queue) = &t.queue else {
         return at("B085", inst, Part::Whole, "it names no queue");
     };
-    if !p.has_queue(queue) {
+    if !p.blocks().has_queue(queue) {
         return at("B085", inst, key("queue"), format!("there is no queue `{queue}`"));
     }
     let which = count.checked_rem(t.dma_blocks.len() as u64);

@@ -6,8 +6,9 @@
 //! one (MODEL: coarser than bytes; the order that it adds is that of the program).
 
 use super::program::{Engines, Entry, Item, Program};
+use crate::bir::blocks::BlockNo;
 use crate::bir::layout::{PSUM_BASE, PSUM_STRIDE, Placed, SB_BASE, SB_STRIDE};
-use crate::bir::module::{At, Body, Finding, Inst, Operand, Pattern, Reference, Trigger};
+use crate::bir::module::{At, Body, Finding, Inst, Operand, Pattern, Reference};
 use crate::bir::{Engine, Layout, Name, Space};
 use crate::limits::MAX_BIR_ORDER;
 use std::collections::{BTreeSet, HashMap};
@@ -122,7 +123,7 @@ fn clashes(
 fn touches(
     p: &Program,
     classes: &HashMap<Name, u32>,
-    blocks: &mut HashMap<(Name, Name), Touched>,
+    blocks: &mut HashMap<BlockNo, Touched>,
     e: &Entry,
 ) -> Touched {
     let mut out = Touched::new();
@@ -130,22 +131,19 @@ fn touches(
         return out;
     }
     operands(p.layout(), classes, &e.inst, &mut out);
-    if let Body::Trigger(Trigger { queue: Some(queue), dma_blocks, .. }) = &e.inst.body {
-        for name in dma_blocks {
-            let key = (queue.clone(), name.clone());
-            let of_block = blocks.entry(key).or_insert_with(|| {
-                let mut of_block = Touched::new();
-                if let Some((_, block)) = p.dma_block(queue, name)
-                    && let Body::DmaBlock(b) = &block.body
-                {
-                    for d in b.descriptors() {
-                        operands(p.layout(), classes, d, &mut of_block);
-                    }
+    for block in e.fires.iter().flatten() {
+        let of_block = blocks.entry(*block).or_insert_with(|| {
+            let mut of_block = Touched::new();
+            if let Some((_, _, inst)) = p.blocks().get(*block)
+                && let Body::DmaBlock(b) = &inst.body
+            {
+                for d in b.descriptors() {
+                    operands(p.layout(), classes, d, &mut of_block);
                 }
-                of_block
-            });
-            out.extend(&*of_block);
-        }
+            }
+            of_block
+        });
+        out.extend(&*of_block);
     }
     out
 }

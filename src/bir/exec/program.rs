@@ -4,9 +4,11 @@
 //! Built once; streams refer to it by numbers and stay small.
 
 use super::order;
+use crate::bir::blocks::{BlockNo, Blocks, Expected};
 use crate::bir::module::{At, Body, Finding, Inst, Module, Part};
 use crate::bir::quick::QuickMap;
 use crate::bir::{Engine, Layout, Name, Opcode};
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,9 +71,6 @@ pub(super) struct Edge {
     pub carried: bool,
 }
 
-/// A DMA block, with its position in its queue.
-pub(super) type Placed = (u32, Arc<Inst>);
-
 /// An instruction of the function.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -93,12 +92,14 @@ pub(super) struct Entry {
     /// Earlier instructions with which it shares bytes, one of the two being opaque.
     pub after: Vec<Item>,
     /// The loops around it and the item itself, outermost first.
-    pub path: Box<[Item]>,
+    pub path: SmallVec<[Item; 4]>,
     /// Of a branch: the blocks to which it may lead.
     pub on_true: Option<Target>,
     pub on_false: Option<Target>,
-    /// Of a trigger: for each block that it names its position in the queue, and itself.
-    pub fires: Box<[Option<Placed>]>,
+    /// Of a trigger: each block that it names, as far as there is one.
+    pub fires: SmallVec<[Option<BlockNo>; 2]>,
+    /// A trigger that fires once: how often it has, its engine's place tells.
+    pub once: bool,
 }
 
 impl Entry {
@@ -142,7 +143,7 @@ pub struct Program {
     pub(super) entries: Vec<Entry>,
     pub(super) regions: Vec<Region>,
     active: Engines,
-    blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>>,
+    blocks: Blocks<Arc<Inst>>,
     findings: Vec<Finding>,
 }
 
@@ -158,19 +159,20 @@ impl Program {
         build.branches();
         build.engines();
         build.lists();
-        let mut blocks: QuickMap<Name, QuickMap<Name, (u32, Arc<Inst>)>> = QuickMap::default();
+        let mut blocks = Blocks::default();
         for q in &module.queues {
-            let of = blocks.entry(q.name.clone()).or_default();
-            for (k, b) in (0u32..).zip(q.dma_blocks()) {
-                of.entry(b.name.clone()).or_insert((k, b.clone()));
-            }
+            let own = q.dma_blocks().cloned();
+            blocks.add(&q.name, q.dma_blocks().count(), (0u32..).zip(own));
         }
         let Build { mut entries, regions, active, findings } = build;
+        let straight = regions.first().is_some_and(|r| !r.branches);
+        let mut expected = Expected::default();
         for e in &mut entries {
             let Body::Trigger(t) = &e.inst.body else { continue };
-            let of = t.queue.as_ref().and_then(|q| blocks.get(q));
-            let found = t.dma_blocks.iter().map(|name| of?.get(name).cloned());
-            e.fires = found.collect();
+            let queue = t.queue.as_ref();
+            let mut find = |name: &Name| blocks.find(queue?, name, &mut expected);
+            e.fires = t.dma_blocks.iter().map(&mut find).collect();
+            e.once = straight && e.region == RegionId(0);
         }
         let mut p = Program { module, layout, entries, regions, active, blocks, findings };
         p.edges();
@@ -224,14 +226,9 @@ impl Program {
         entry.filter(|e| e.joined).map_or(Engines::default(), |e| e.engines)
     }
 
-    /// A DMA block by the names of its queue and itself, and its position in the queue.
-    pub fn dma_block(&self, queue: &str, name: &str) -> Option<(u32, &Arc<Inst>)> {
-        self.blocks.get(queue)?.get(name).map(|(k, b)| (*k, b))
-    }
-
-    /// Whether the module has a queue of this name.
-    pub fn has_queue(&self, name: &str) -> bool {
-        self.blocks.contains_key(name)
+    /// The DMA blocks of its queues.
+    pub fn blocks(&self) -> &Blocks<Arc<Inst>> {
+        &self.blocks
     }
 
     pub(super) fn remark(&mut self, finding: Finding) {
@@ -375,7 +372,7 @@ impl Build {
         let me = self.entries.len();
         let looping = matches!(inst.body, Body::Loop(_) | Body::DynamicLoop(_) | Body::DoWhile(_));
         let item = Item(me as u32);
-        let mut path = Vec::new();
+        let mut path = SmallVec::new();
         if let Some(owner) = self.regions[region.0 as usize].owner {
             path.extend_from_slice(&self.entries[owner.0 as usize].path);
         }
@@ -391,10 +388,11 @@ impl Build {
             work: 1,
             edges: Vec::new(),
             after: Vec::new(),
-            path: path.into(),
+            path,
             on_true: None,
             on_false: None,
-            fires: Box::default(),
+            fires: SmallVec::new(),
+            once: false,
         });
         if looping {
             let id = RegionId(self.regions.len() as u32);

@@ -10,7 +10,7 @@ use crate::udma::count_of;
 use std::collections::HashSet;
 
 /// Registers that some instruction writes.
-pub(super) fn written_registers(module: &Module) -> HashSet<Name> {
+fn written_registers(module: &Module) -> HashSet<Name> {
     let mut out = HashSet::new();
     module.visit(&mut |i| {
         for o in &i.outs {
@@ -150,7 +150,7 @@ fn index_type(cx: &mut Cx<'_>, inst: &Inst, part: Part, list: &Operand) {
 fn registers(cx: &mut Cx<'_>, inst: &Inst) {
     let mut unknown = Vec::new();
     let mut read = |n: &Name, at: Part, cx: &Cx<'_>| {
-        if !cx.written.contains(n) {
+        if !cx.written.get_or_init(|| written_registers(cx.module)).contains(n) {
             unknown.push((n.clone(), at));
         }
     };

@@ -1,6 +1,7 @@
 //! Rules about loops and branches, and the loops that are around an instruction.
 
 use super::Cx;
+use crate::bir::blocks::BlockNo;
 use crate::bir::{At, Block, Body, Branch, Engine, Expr, Finding, Function, Inst, Name, Part};
 use std::collections::{HashMap, HashSet};
 
@@ -47,13 +48,12 @@ impl Scope {
     }
 }
 
-/// Notes the loops around a trigger for its blocks. An axis counts where every trigger of the
+/// Notes the loops around a trigger for the blocks that it names. An axis counts where every trigger of the
 /// block has it; its values where they all agree on them.
-pub(super) fn fires<'a>(cx: &mut Cx<'a>, inst: &'a Inst, scope: &Scope) {
-    let Body::Trigger(t) = &inst.body else { return };
-    let Some(queue) = &t.queue else { return };
-    for block in &t.dma_blocks {
-        let axes = cx.fired.entry((queue, block)).or_insert_with(|| scope.axes.clone());
+pub(super) fn fires(cx: &mut Cx<'_>, blocks: &[BlockNo], scope: &Scope) {
+    for block in blocks {
+        let Some(axes) = cx.fired.get_mut(block.0 as usize) else { continue };
+        let axes = axes.get_or_insert_with(|| scope.axes.clone());
         axes.retain_mut(|a| match scope.axis(&a.name) {
             Some(other) => {
                 if other.values != a.values {

@@ -65,11 +65,13 @@ mod tests;
 
 pub use explain::{access_grid, shape_text};
 
+use super::blocks::Expected;
 use super::quick::QuickMap;
 use super::{Arch, Block, Finding, Inst, Layout, Module, Name, PlaceError};
 use crate::diag::Severity;
 use crate::limits::MAX_DIAGNOSTICS;
 use flow::Scope;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 /// What a caller may choose.
@@ -100,13 +102,16 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         options,
         arch: module.arch.unwrap_or(Arch::Gen3),
         queues: queue::Index::new(module),
-        written: dynamic::written_registers(module),
+        expected: Expected::default(),
+        written: OnceCell::new(),
         ring: ring::Counts::default(),
         unresolved: QuickMap::default(),
-        fired: QuickMap::default(),
+        fired: Vec::new(),
+        ordered: order::Ordered::default(),
         found: Vec::new(),
         errors: false,
     };
+    cx.fired.resize_with(cx.queues.blocks.len(), || None);
     place::check(&mut cx);
     queue::check(&mut cx);
     for f in &module.functions {
@@ -114,9 +119,12 @@ pub fn verify_with(module: &Module, layout: &Layout, options: &Options) -> Vec<F
         let mut scope = Scope::of_function(f);
         cx.blocks(&f.blocks, &mut scope, Home::Function);
     }
+    let mut visited = Expected::default();
     for q in &module.queues {
         for inst in q.blocks.iter().flat_map(|b| &b.insts) {
-            let mut scope = Scope::of_block(cx.fired.get(&(&*q.name, &*inst.name)));
+            let block = cx.queues.blocks.find(&q.name, &inst.name, &mut visited);
+            let axes = block.and_then(|b| cx.fired.get(b.0 as usize)?.as_ref());
+            let mut scope = Scope::of_block(axes);
             for d in inst.blocks().iter().flat_map(|b| &b.insts) {
                 ring::count(&mut cx, d, &Scope::default(), Some(&q.name));
             }
@@ -148,12 +156,16 @@ struct Cx<'a> {
     options: &'a Options,
     arch: Arch,
     queues: queue::Index<'a>,
+    /// The blocks that the next triggers are expected to name.
+    expected: Expected,
     ring: ring::Counts,
-    written: HashSet<Name>,
+    /// Registers that some instruction writes; looked for when one is read.
+    written: OnceCell<HashSet<Name>>,
     /// Names that were looked up in vain.
     unresolved: QuickMap<Name, PlaceError>,
-    /// Axes that all triggers of a block have around them, by queue and block.
-    fired: QuickMap<(&'a str, &'a str), Vec<flow::Range>>,
+    /// Axes that all triggers of a block have around them, by block; nothing where there is none.
+    fired: Vec<Option<Vec<flow::Range>>>,
+    ordered: order::Ordered,
     found: Vec<Finding>,
     errors: bool,
 }
@@ -180,14 +192,17 @@ impl<'a> Cx<'a> {
     }
 
     fn inst(&mut self, inst: &'a Inst, scope: &mut Scope, home: Home) {
+        self.ordered.note(inst);
         if !queue::fits(self, inst, home) {
+            // What it holds is not looked at.
+            self.ordered = order::Ordered::unknown();
             return;
         }
-        queue::check_use(self, inst, scope);
+        let fired = queue::check_use(self, inst, scope);
         dma::check(self, inst);
         dynamic::check(self, inst);
         access::check(self, inst, scope);
-        flow::fires(self, inst, scope);
+        flow::fires(self, &fired, scope);
         if home == Home::Function {
             ring::count(self, inst, scope, None);
         }

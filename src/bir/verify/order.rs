@@ -1,18 +1,40 @@
 //! Rules about what waits for what: dependencies and semaphores.
 
 use super::Cx;
-use crate::bir::quick::{QuickMap, QuickSet};
+use crate::bir::blocks::{BlockNo, Blocks, Expected};
+use crate::bir::quick::QuickMap;
 use crate::bir::{At, Block, Body, Engine, Finding, Function, Inst, Name, Part};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
+/// What of it there is in the module.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ordered {
+    dependencies: bool,
+    waits: bool,
+}
+
+impl Ordered {
+    /// Perhaps all of it.
+    pub fn unknown() -> Ordered {
+        Ordered { dependencies: true, waits: true }
+    }
+
+    /// Notes what an instruction has.
+    pub fn note(&mut self, inst: &Inst) {
+        self.dependencies |= !inst.deps.is_empty() || !inst.loop_deps.is_empty();
+        self.waits |= !inst.waits.is_empty();
+    }
+}
+
 pub(super) fn check(cx: &mut Cx<'_>) {
-    let module = cx.module;
-    // Names that are depended on, and whether somebody bears them: most names are not.
-    let mut names: QuickMap<Name, bool> = QuickMap::default();
-    module.visit(&mut |i| {
-        names.extend(i.deps.iter().chain(&i.loop_deps).map(|d| (d.name.clone(), false)));
-    });
-    if !names.is_empty() {
+    if cx.ordered.dependencies {
+        let module = cx.module;
+        // Names that are depended on, and whether somebody bears them: most names are not.
+        let mut names: QuickMap<Name, bool> = QuickMap::default();
+        module.visit(&mut |i| {
+            names.extend(i.deps.iter().chain(&i.loop_deps).map(|d| (d.name.clone(), false)));
+        });
         module.visit(&mut |i| {
             if let Some(borne) = names.get_mut(&i.name) {
                 *borne = true;
@@ -22,7 +44,9 @@ pub(super) fn check(cx: &mut Cx<'_>) {
             dependencies(cx, f, &names);
         }
     }
-    semaphores(cx);
+    if cx.ordered.waits {
+        semaphores(cx);
+    }
 }
 
 /// An instruction of a function, in program order.
@@ -157,11 +181,43 @@ fn add(map: &mut HashMap<u64, Bound>, id: u64, n: Bound) {
     *sum = sum.zip(n).and_then(|(a, b)| a.checked_add(b));
 }
 
+/// How often blocks are fired, by block.
+struct Fires<'a> {
+    blocks: &'a Blocks<&'a str>,
+    expected: Expected,
+    counts: Vec<Bound>,
+}
+
+impl<'a> Fires<'a> {
+    fn new(blocks: &'a Blocks<&'a str>) -> Fires<'a> {
+        Fires { blocks, expected: Expected::default(), counts: vec![Some(0); blocks.len()] }
+    }
+
+    fn of(&mut self, queue: &str, block: &str, expected: &mut Expected) -> Option<&mut Bound> {
+        let n = self.blocks.find(queue, block, expected)?;
+        self.counts.get_mut(n.0 as usize)
+    }
+
+    /// A trigger that fires so often. Of several blocks each counts as often: more than it can
+    /// be, never less.
+    fn add(&mut self, queue: &str, blocks: &[Name], runs: Bound) {
+        let mut numbers: SmallVec<[BlockNo; 4]> =
+            blocks.iter().filter_map(|b| self.blocks.find(queue, b, &mut self.expected)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for n in numbers {
+            if let Some(sum) = self.counts.get_mut(n.0 as usize) {
+                *sum = sum.zip(runs).and_then(|(a, b)| a.checked_add(b));
+            }
+        }
+    }
+}
+
 /// Every wait against the most that all updates together can add.
 fn semaphores(cx: &mut Cx<'_>) {
     let module = cx.module;
     let mut raised: HashMap<u64, Bound> = HashMap::new();
-    let mut fires: QuickMap<(&Name, &Name), Bound> = QuickMap::default();
+    let mut fires = Fires::new(&cx.queues.blocks);
     let mut waits: Vec<&Inst> = Vec::new();
     for f in &module.functions {
         let jumps = f.blocks.iter().flat_map(|b| &b.insts);
@@ -169,9 +225,10 @@ fn semaphores(cx: &mut Cx<'_>) {
         let runs = if jumps { None } else { Some(1) };
         count(&f.blocks, runs, &mut raised, &mut fires, &mut waits);
     }
+    let mut visited = Expected::default();
     for q in &module.queues {
         for b in q.dma_blocks() {
-            let n = fires.get(&(&q.name, &b.name)).copied().unwrap_or(Some(0));
+            let n = fires.of(&q.name, &b.name, &mut visited).map_or(Some(0), |n| *n);
             for u in &b.updates {
                 add(&mut raised, u.id, n.and_then(|n| n.checked_mul(u128::from(u.value))));
             }
@@ -197,7 +254,7 @@ fn count<'a>(
     blocks: &'a [Block],
     runs: Bound,
     raised: &mut HashMap<u64, Bound>,
-    fires: &mut QuickMap<(&'a Name, &'a Name), Bound>,
+    fires: &mut Fires<'_>,
     waits: &mut Vec<&'a Inst>,
 ) {
     for inst in blocks.iter().flat_map(|b| &b.insts) {
@@ -210,12 +267,7 @@ fn count<'a>(
         if let Body::Trigger(t) = &inst.body
             && let Some(queue) = &t.queue
         {
-            // More than it can be where a list has several blocks; never less.
-            let named: QuickSet<&Name> = t.dma_blocks.iter().collect();
-            for b in named {
-                let sum = fires.entry((queue, b)).or_insert(Some(0));
-                *sum = sum.zip(runs).and_then(|(a, b)| a.checked_add(b));
-            }
+            fires.add(queue, &t.dma_blocks, runs);
         }
         let inner = match &inst.body {
             Body::Loop(l) => {

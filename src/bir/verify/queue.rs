@@ -2,31 +2,39 @@
 
 use super::flow::Scope;
 use super::{Cx, Home};
+use crate::bir::blocks::{BlockNo, Blocks};
 use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{
     Arch, At, Body, DgeType, Engine, Finding, Inst, Mode, Module, Name, Opcode, Operand, Part,
+    Queue,
 };
 use crate::diag::Severity;
 use crate::limits::{MAX_BIR_QUEUES, MAX_QUEUE_NAME_BYTES};
 use crate::udma::count_of;
+use smallvec::SmallVec;
 use std::collections::HashSet;
+use std::sync::Arc;
 
-/// Queues by name, each with the names of its blocks.
+/// The blocks of all queues by name.
 pub(super) struct Index<'a> {
-    blocks: QuickMap<&'a str, QuickSet<&'a str>>,
+    pub blocks: Blocks<&'a str>,
+    /// For each queue whether no two of its blocks have one name.
+    apart: Vec<bool>,
 }
+
+/// Blocks that a trigger names, as far as there are such.
+pub(super) type Fired = SmallVec<[BlockNo; 4]>;
 
 impl<'a> Index<'a> {
     pub fn new(module: &'a Module) -> Index<'a> {
-        let mut blocks: QuickMap<&str, QuickSet<&str>> = QuickMap::default();
-        for q in &module.queues {
-            // Of two queues with one name the first counts.
-            if !blocks.contains_key(&*q.name) {
-                let names = q.dma_blocks().filter(|b| matches!(b.body, Body::DmaBlock(_)));
-                blocks.insert(&q.name, names.map(|b| &*b.name).collect());
-            }
-        }
-        Index { blocks }
+        let mut blocks = Blocks::default();
+        let add = |q: &'a Queue| {
+            let own = (0u32..).zip(q.dma_blocks());
+            let own = own.filter(|(_, b)| matches!(b.body, Body::DmaBlock(_)));
+            blocks.add(&q.name, q.dma_blocks().count(), own.map(|(k, b)| (k, &*b.name)))
+        };
+        let apart = module.queues.iter().map(add).collect();
+        Index { blocks, apart }
     }
 }
 
@@ -40,7 +48,7 @@ pub(super) fn check(cx: &mut Cx<'_>) {
         cx.push(Finding::new("B060", At::Queue(first.name.clone()), text));
     }
     let mut names = HashSet::new();
-    for q in &module.queues {
+    for (k, q) in module.queues.iter().enumerate() {
         let at = At::Queue(q.name.clone());
         if q.name.len() > MAX_QUEUE_NAME_BYTES {
             let text = format!(
@@ -53,19 +61,35 @@ pub(super) fn check(cx: &mut Cx<'_>) {
         if !names.insert(&q.name) {
             cx.push(Finding::new("B060", at, format!("a second queue is named `{}`", q.name)));
         }
-        unique_blocks(cx, q);
+        if !cx.queues.apart.get(k).copied().unwrap_or_default() {
+            unique_names(cx, q);
+        }
+        unique_ids(cx, q);
     }
 }
 
-fn unique_blocks(cx: &mut Cx<'_>, q: &crate::bir::Queue) {
+fn unique_names(cx: &mut Cx<'_>, q: &Queue) {
     let mut names: QuickSet<&Name> = QuickSet::default();
-    let mut ids: QuickMap<u64, &Name> = QuickMap::default();
-    for (position, inst) in q.dma_blocks().enumerate() {
-        let Body::DmaBlock(b) = &inst.body else { continue };
+    for inst in q.dma_blocks().filter(|b| matches!(b.body, Body::DmaBlock(_))) {
         if !names.insert(&inst.name) {
             let text = format!("queue `{}` has a block `{}` already", q.name, inst.name);
             cx.push(Finding::new("B064", At::Inst(inst.pos, Part::Whole), text));
         }
+    }
+}
+
+fn unique_ids(cx: &mut Cx<'_>, q: &Queue) {
+    let id = |(position, inst): (usize, &'_ Arc<Inst>)| match &inst.body {
+        Body::DmaBlock(b) => Some(b.block_id.unwrap_or(position as u64)),
+        _ => None,
+    };
+    // Those that grow are not the same.
+    if q.dma_blocks().enumerate().filter_map(id).is_sorted_by(|a, b| a < b) {
+        return;
+    }
+    let mut ids: QuickMap<u64, &Name> = QuickMap::default();
+    for (position, inst) in q.dma_blocks().enumerate() {
+        let Body::DmaBlock(b) = &inst.body else { continue };
         let id = b.block_id.unwrap_or(position as u64);
         if let Some(first) = ids.insert(id, &inst.name) {
             let given = if b.block_id.is_some() { "" } else { ", its position" };
@@ -95,12 +119,12 @@ pub(super) fn fits(cx: &mut Cx<'_>, inst: &Inst, home: Home) -> bool {
     false
 }
 
-/// Engine, queue, blocks and DGE of what issues transfers.
-pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
+/// Engine, queue, blocks and DGE of what issues transfers. Returns the blocks that it fires.
+pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) -> Fired {
     let (queue, dge) = match &inst.body {
         Body::Dma(d) => (&d.queue, d.dge),
         Body::Trigger(t) => (&t.queue, t.dge),
-        _ => return,
+        _ => return Fired::new(),
     };
     // What leaves HWDGE anyway, with a warning of the pass (L002), is not judged by it.
     if dge == DgeType::Hwdge && !is_rerouted(inst) {
@@ -116,15 +140,16 @@ pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) {
     }
     let Some(queue) = queue else {
         missing(cx, inst, "queue", format!("a {} has no queue", inst.opcode));
-        return;
+        return Fired::new();
     };
     let at = At::Inst(inst.pos, Part::Key("queue"));
-    if !cx.queues.blocks.contains_key(&**queue) {
+    if !cx.queues.blocks.has_queue(queue) {
         cx.push(Finding::new("B061", at, format!("no queue is named `{queue}`")));
-        return;
+        return Fired::new();
     }
-    if let Body::Trigger(t) = &inst.body {
-        trigger(cx, inst, queue, &t.dma_blocks, scope.never_runs());
+    match &inst.body {
+        Body::Trigger(t) => trigger(cx, inst, queue, &t.dma_blocks, scope.never_runs()),
+        _ => Fired::new(),
     }
 }
 
@@ -155,22 +180,28 @@ fn hwdge(cx: &mut Cx<'_>, inst: &Inst) {
     }
 }
 
-fn trigger(cx: &mut Cx<'_>, inst: &Inst, queue: &Name, blocks: &[Name], idle: bool) {
+fn trigger(cx: &mut Cx<'_>, inst: &Inst, queue: &Name, blocks: &[Name], idle: bool) -> Fired {
     let at = At::Inst(inst.pos, Part::Key("dma_blocks"));
     if blocks.is_empty() {
         // In a loop without iterations it never fires.
-        if idle {
-            return;
+        if !idle {
+            cx.push(Finding::new("B063", at, "a trigger without blocks"));
         }
-        cx.push(Finding::new("B063", at, "a trigger without blocks"));
-        return;
+        return Fired::new();
     }
-    let known = cx.queues.blocks.get(&**queue);
-    let mut unknown: Vec<&Name> =
-        blocks.iter().filter(|b| known.is_none_or(|k| !k.contains(&***b))).collect();
+    let (mut fired, mut unknown) = (Fired::new(), Vec::new());
+    for b in blocks {
+        let found = cx.queues.blocks.find(queue, b, &mut cx.expected);
+        fired.extend(found);
+        // Of two queues with one name the first counts.
+        if found.is_none_or(|n| !cx.queues.blocks.is_of_the_first(n)) {
+            unknown.push(b);
+        }
+    }
     unknown.dedup();
     for b in unknown {
         let text = format!("a trigger names the block `{b}`, which queue `{queue}` does not have");
         cx.push(Finding::new("B063", at.clone(), text));
     }
+    fired
 }

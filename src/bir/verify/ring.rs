@@ -5,15 +5,15 @@
 
 use super::Cx;
 use super::flow::Scope;
+use crate::bir::quick::QuickMap;
 use crate::bir::{At, Body, Finding, Inst, Name, Operand, Space};
 use crate::limits::MAX_RING_DESCS;
 use crate::udma::count_of;
 use crate::udma::profile::MAX_DESC_BYTES;
-use std::collections::HashMap;
 
 /// Descriptors of either ring by queue.
 #[derive(Default)]
-pub(super) struct Counts(HashMap<Name, u64>);
+pub(super) struct Counts(QuickMap<Name, u64>);
 
 /// Adds a transfer, or a descriptor of `queue`. One in loops counts for each round, as far as
 /// those are known: a block each.
@@ -28,8 +28,11 @@ pub(super) fn count(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope, queue: Option<&
     let one = side(&inst.ins).max(side(&inst.outs));
     let rounds = scope.axes.iter().filter_map(|a| a.values);
     let times = rounds.fold(1u64, |n, (_, _, trips)| n.saturating_mul(trips));
-    let sum = cx.ring.0.entry(queue.clone()).or_default();
-    *sum = sum.saturating_add(one.saturating_mul(times));
+    let more = one.saturating_mul(times);
+    match cx.ring.0.get_mut(queue) {
+        Some(sum) => *sum = sum.saturating_add(more),
+        None => drop(cx.ring.0.insert(queue.clone(), more)),
+    }
 }
 
 /// Descriptors that one side of a transfer takes at least: one for each contiguous run, and for

@@ -537,6 +537,11 @@ fn dependencies() {
     let three = vec![ahead, dep(copy(), "b", "c"), dep(pool, "c", "trigger")];
     assert_eq!(codes(&with(three)), ["B066"; 2]);
     one_inst("B066", looped("l", 0, 2, 1, vec![dep(copy(), "a", "l")]));
+    // What stands in a wrong place is not looked into, but waits and is waited for.
+    let mut block = (*base().queues[0].blocks[0].insts[0]).clone();
+    let held = dep((*block.blocks()[0].insts[0]).clone(), "d", "gone");
+    block.blocks_mut().unwrap()[0].insts = vec![Arc::new(held)];
+    assert_eq!(codes(&with(vec![block])), ["B065", "B066"]);
     let mut i = dep(copy(), "a", "trigger");
     i.loop_deps = vec![Dep { name: "a".into(), kind: EdgeKind::Output }];
     assert_eq!(run(&with(vec![looped("l", 0, 2, 1, vec![i])])), []);

@@ -58,6 +58,10 @@ impl Insts {
     pub(super) fn of(module: &Module, place: &dyn Fn(Pos) -> Place) -> Insts {
         let (mut insts, mut first) = (Insts::default(), true);
         module.visit(&mut |i| {
+            // What was added to a module before it came here is in no file.
+            if i.pos == Pos::ADDED {
+                return;
+            }
             let at = i.pos.0 as usize;
             if insts.all.len() <= at {
                 insts.all.resize(at + 1, (None, Short::NOWHERE));

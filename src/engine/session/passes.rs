@@ -89,7 +89,7 @@ impl Session {
         };
         let acts = m.active == Some(k);
         // A fire is counted when it is complete: until then the count is the number of the block.
-        let fired = |n: usize| m.control.as_ref()?.fires(item).checked_rem(n as u64);
+        let fired = |n: usize| m.control.as_ref()?.fires(&run.exec, item).checked_rem(n as u64);
         let block = match run.exec.inst(item).map(|i| &i.body) {
             Some(Body::Trigger(t)) if begun => fired(t.dma_blocks.len()).map(|n| n as usize),
             _ => None,

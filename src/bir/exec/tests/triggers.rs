@@ -1,4 +1,5 @@
 use super::fixture::*;
+use crate::bir::blocks::Expected;
 use crate::bir::exec::*;
 use crate::bir::module::*;
 use crate::bir::*;
@@ -97,9 +98,7 @@ fn groups_say_which_descriptor_of_which_block_they_are() {
     let Action::Transfers(groups) = action else { panic!() };
     let fired = Fired {
         trigger: p.inst(Item(0)).unwrap().pos,
-        queue: "q".into(),
-        block: "k1".into(),
-        position: 1,
+        block: p.blocks().find("q", "k1", &mut Expected::default()).unwrap(),
         count: 0,
     };
     assert_eq!(groups.len(), 2);
@@ -108,7 +107,7 @@ fn groups_say_which_descriptor_of_which_block_they_are() {
         assert_eq!(g.transfers.len(), 1);
     }
     c.complete(&p, Pool);
-    assert_eq!((c.next_engine(&p), c.fires(Item(0))), (Choice::Done, 1));
+    assert_eq!((c.next_engine(&p), c.fires(&p, Item(0))), (Choice::Done, 1));
     c.complete(&p, Pool);
-    assert_eq!(c.fires(Item(0)), 1, "nothing was begun");
+    assert_eq!(c.fires(&p, Item(0)), 1, "nothing was begun");
 }

@@ -236,7 +236,8 @@ impl Insts {
         let fired = || {
             let run = s.program().module.as_ref()?;
             let Body::Trigger(t) = &run.exec.inst(item)?.body else { return None };
-            let n = m.control.as_ref()?.fires(item).checked_rem(t.dma_blocks.len() as u64)?;
+            let n =
+                m.control.as_ref()?.fires(&run.exec, item).checked_rem(t.dma_blocks.len() as u64)?;
             Some((t.queue.clone()?, t.dma_blocks.get(n as usize)?.clone()))
         };
         !self.blocks.is_empty() && fired().is_some_and(|b| self.blocks.contains(&b))
