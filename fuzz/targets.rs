@@ -223,7 +223,9 @@ fn assembled(bytes: &[u8]) -> Vec<u8> {
     let begins = |at: &usize| SECTIONS.iter().any(|s| bytes[*at..].starts_with(*s));
     let at: Vec<usize> = (0..bytes.len()).filter(begins).collect();
     let ends = at.iter().skip(1).copied().chain([bytes.len()]);
-    let sections: Vec<&[u8]> = at.iter().zip(ends).map(|(from, to)| &bytes[*from..to]).collect();
+    // A word may begin inside of another one.
+    let sections = at.iter().zip(ends).map(|(from, to)| &bytes[*from..to]);
+    let sections: Vec<&[u8]> = sections.filter(|s| s.len() >= 4).collect();
     let (mut table, mut data) = (Vec::new(), Vec::new());
     for s in &sections {
         let (kind, s) = s.split_at(4);

@@ -6,6 +6,21 @@ use std::sync::Arc;
 /// Names that need quotes, words that mean something, and plain ones.
 pub const NAMES: [&str; 12] =
     ["x", "y_set", "I-1", "a b", "é\"\\\n", "block", "true", "sem", "%;", "-[0]", "inst", "reg"];
+/// Words that the text has a meaning for somewhere.
+const WORDS: [&str; 12] = [
+    "imm",
+    "null",
+    "at",
+    "by",
+    "ins",
+    "outs",
+    "queue",
+    "physical_ap",
+    "Loop",
+    "absent",
+    "x[[1, 2]]",
+    "",
+];
 const EXTRA: [&str; 4] = ["!x", "x b", "x_a", "é="];
 
 /// A source of numbers.
@@ -54,7 +69,8 @@ impl Gen {
             0 => Value::Null,
             1 => Value::Bool(self.below(2) == 0),
             2 => Value::Num(self.one(&["0", "-0", "1e5", "0.10", "12", "-3", "1E-7"]).into()),
-            3 | 4 => Value::Str(self.name()),
+            3 => Value::Str(self.name()),
+            4 => Value::Str(self.one(&WORDS).into()),
             5 => Value::Arr(self.some(3, |g| g.value(depth - 1))),
             _ => Value::Obj(self.members(depth - 1)),
         }
@@ -355,6 +371,17 @@ impl Gen {
 
     /// Changes a tree somewhere: a value, a key, or one less of them.
     pub fn change(&mut self, v: &mut Value) {
+        if self.below(2) == 0 {
+            let mut n = self.below(count(v));
+            if let Some(v) = nth(v, &mut n) {
+                *v = self.value(1);
+            }
+        } else {
+            self.change_outside_first(v);
+        }
+    }
+
+    fn change_outside_first(&mut self, v: &mut Value) {
         let inside = match v {
             Value::Arr(items) if !items.is_empty() && self.below(8) > 0 => {
                 let n = self.below(items.len());
@@ -386,6 +413,28 @@ impl Gen {
                 return;
             }
         };
-        self.change(inside);
+        self.change_outside_first(inside);
+    }
+}
+
+/// How many values a tree has.
+fn count(v: &Value) -> usize {
+    1 + match v {
+        Value::Arr(items) => items.iter().map(count).sum(),
+        Value::Obj(members) => members.iter().map(|(_, v)| count(v)).sum(),
+        _ => 0,
+    }
+}
+
+/// One of them, by its number.
+fn nth<'v>(v: &'v mut Value, n: &mut usize) -> Option<&'v mut Value> {
+    if *n == 0 {
+        return Some(v);
+    }
+    *n -= 1;
+    match v {
+        Value::Arr(items) => items.iter_mut().find_map(|v| nth(v, n)),
+        Value::Obj(members) => members.iter_mut().find_map(|(_, v)| nth(v, n)),
+        _ => None,
     }
 }

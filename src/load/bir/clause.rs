@@ -246,9 +246,13 @@ impl<'a> Parser<'a> {
     fn operand(&mut self) -> Result<Node<'a>, Stop> {
         let from = self.at;
         let mut m = Vec::new();
-        let named = lex::bare(self.rest()).or_else(|_| lex::quoted(self.rest()));
-        match named {
-            Ok((rest, _)) if rest.starts_with('[') => return self.pattern(from),
+        let word = lex::bare(self.rest());
+        let named = word.clone().or_else(|_| lex::quoted(self.rest()));
+        if named.is_ok_and(|(rest, _)| rest.starts_with('[')) {
+            return self.pattern(from);
+        }
+        // What is in quotes and no location is a string, whatever it says.
+        match word {
             Ok((_, "reg")) => {
                 self.word("reg")?;
                 m.push(member("regref", self.name("a register")?.1));
