@@ -1,9 +1,11 @@
-//! What a DMA block waits for and updates is waited for and updated by the sequencer that fires
-//! it, as if it stood at the trigger (`docs/sequencer.md`): the same events.
+//! Triggers and the blocks that they fire (`docs/sequencer.md`): what a block waits for and updates
+//! is waited for and updated by the sequencer that fires it, as if it stood at the trigger; and
+//! what is said of how often a trigger has fired is what was seen.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use dmadbg::bir::exec::{self, Choice, Control};
 use dmadbg::bir::generate::{self, Rng};
-use dmadbg::bir::{Block, Body, Inst, Module, Name};
+use dmadbg::bir::{Block, Body, Engine, Inst, Memory, Module, Name};
 use dmadbg::diag::Place;
 use dmadbg::engine::lower::{self, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options};
@@ -127,4 +129,46 @@ fn what_a_block_waits_for_and_updates_is_as_if_its_trigger_did() {
         updated += updates.min(of(|k| matches!(k, EventKind::SemUpdate { .. })));
     }
     assert!(waited > 20 && updated > 20 && emptied > 20, "{waited}, {updated}, {emptied}");
+}
+
+#[test]
+fn how_often_a_trigger_has_fired_is_how_often_it_was_complete() {
+    let (mut once, mut often) = (0, 0);
+    for seed in 0..60 {
+        let g = generate::module(seed, &generate::Options { units: 6, ..Default::default() });
+        let lowered = lower::lower(&g.module, &lower::Options::default(), Stage::LowerDma);
+        let Some(last) = lowered.snapshots.last().filter(|_| !lowered.has_errors()) else {
+            continue;
+        };
+        let (mut m, mut rng) = ((*last.module).clone(), Rng::new(seed));
+        // Some are fired by all engines together.
+        each_trigger(&mut m, &mut |i, _| {
+            if rng.chance(10) {
+                i.engine = Engine::All;
+            }
+        });
+        let p = exec::Program::new(Arc::new(m));
+        let (mut control, mut memory) = (Control::new(&p), Memory::new());
+        for (name, bytes) in &g.memory {
+            memory.load(p.layout(), name, bytes).unwrap();
+        }
+        let mut seen: HashMap<exec::Item, u64> = HashMap::new();
+        while let Choice::Run(engine) = control.next_engine(&p) {
+            let item = control.current(&p, engine);
+            // Another order of the engines may make an index one that is out of range.
+            let Ok(action) = control.fetch(&p, &memory, engine) else { break };
+            exec::apply(&mut memory, p.layout(), &action, &mut |_| {}).unwrap();
+            control.complete(&p, engine);
+            let trigger = |i: &exec::Item| matches!(p.inst(*i).unwrap().body, Body::Trigger(_));
+            if let Some(item) = item.filter(trigger) {
+                *seen.entry(item).or_default() += 1;
+            }
+            let all = (0..p.items()).map(exec::Item).filter(trigger);
+            let counts = all.map(|i| (i, control.fires(&p, i))).filter(|(_, n)| *n > 0);
+            assert_eq!(counts.collect::<HashMap<_, _>>(), seen, "seed {seed}");
+        }
+        once += seen.values().filter(|n| **n == 1).count();
+        often += seen.values().filter(|n| **n > 1).count();
+    }
+    assert!(once > 20 && often > 5, "{once}, {often}");
 }
