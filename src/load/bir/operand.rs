@@ -191,10 +191,9 @@ impl Decoder {
             ("indirect_dim_max_index", k.max_index),
             ("reference", k.reference),
         ];
-        for (key, v) in all {
-            if let (Some(v), false) = (v, has.contains(&key)) {
-                self.stow(extra, key, v.to_value());
-            }
+        let found = all.into_iter().filter_map(|(key, v)| Some((key, v?)));
+        for (key, v) in found.filter(|(key, _)| !has.contains(key)) {
+            self.stow(extra, key, v.to_value());
         }
     }
 
