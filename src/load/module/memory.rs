@@ -125,27 +125,31 @@ impl Lists {
                 lists.end(name, pattern.max_index.map_or(rows, |m| m.min(rows)).max(1));
             }
         });
-        // Each round goes one copy further back.
-        for _ in 0..copies.len() {
-            let mut more = false;
-            for (to, from) in &copies {
-                if let Some(end) = lists.ends.get(to).copied() {
-                    more |= lists.end(from.clone(), end);
-                }
-            }
-            if !more {
-                break;
-            }
-        }
+        lists.go_back(&copies);
         lists
     }
 
-    /// Whether that was news.
-    fn end(&mut self, name: Name, end: u64) -> bool {
+    /// What is copied into a list is one: of all ends that copies lead to the least. Those come
+    /// first, so that each location is looked at once.
+    fn go_back(&mut self, copies: &[(Name, Name)]) {
+        let mut into: HashMap<&Name, Vec<&Name>> = HashMap::new();
+        copies.iter().for_each(|(to, from)| into.entry(to).or_default().push(from));
+        let mut known: Vec<(u64, Name)> = self.ends.drain().map(|(name, end)| (end, name)).collect();
+        known.sort_unstable();
+        for (end, name) in known {
+            let mut next = vec![&name];
+            while let Some(name) = next.pop() {
+                if !self.ends.contains_key(name) {
+                    self.ends.insert(name.clone(), end);
+                    next.extend(into.get(name).into_iter().flatten());
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, name: Name, end: u64) {
         let known = self.ends.entry(name).or_insert(u64::MAX);
-        let less = end < *known;
         *known = end.min(*known);
-        less
     }
 
     /// Whether a location has indices that nothing in the module puts there.
@@ -203,6 +207,7 @@ fn rows(pattern: &Pattern, dtype: Dtype, layout: &Layout) -> u64 {
 mod tests {
     use super::*;
     use crate::load::bir::read_text;
+    use proptest::prelude::*;
 
     /// A gather or scatter of rows whose list lies in SB.
     fn module(row: &str, before: &str) -> Module {
@@ -235,6 +240,43 @@ mod tests {
                 assert!(!given.contains_key("y"));
             }
         }
+    }
+
+    fn name(n: u32) -> Name {
+        format!("l{n}").into()
+    }
+
+    proptest! {
+        /// An end goes back over every copy, whatever their order and whether they go around.
+        #[test]
+        fn an_end_goes_back_over_all_copies(
+            copies in prop::collection::vec((0u32..12, 0u32..12), 0..30),
+            ends in prop::collection::btree_map(0u32..12, 1u64..6, 0..5),
+        ) {
+            let mut plain = ends.clone();
+            for (to, from) in copies.iter().cycle().take(12 * copies.len()) {
+                if let Some(end) = plain.get(to).copied() {
+                    let known = plain.entry(*from).or_insert(end);
+                    *known = end.min(*known);
+                }
+            }
+            let mut lists = Lists::default();
+            lists.ends.extend(ends.iter().map(|(n, end)| (name(*n), *end)));
+            let copies: Vec<_> = copies.iter().map(|(to, from)| (name(*to), name(*from))).collect();
+            lists.go_back(&copies);
+            let plain: HashMap<Name, u64> = plain.iter().map(|(n, end)| (name(*n), *end)).collect();
+            prop_assert_eq!(lists.ends, plain);
+        }
+    }
+
+    /// Copies as they stand in a program, the list last: each is looked at once.
+    #[test]
+    fn a_long_chain_of_copies_is_gone_back_over_at_once() {
+        let copies: Vec<_> = (0..50_000).map(|n| (name(n + 1), name(n))).collect();
+        let mut lists = Lists::default();
+        lists.end(name(50_000), 5);
+        lists.go_back(&copies);
+        assert_eq!((lists.ends.len(), lists.ends.get(&name(0))), (50_001, Some(&5)));
     }
 
     #[test]
