@@ -453,6 +453,12 @@ fn queues_blocks_and_triggers() {
     one("B062", &m);
     one_inst("B063", trigger(&["b", "missing"]));
     one_inst("B063", trigger(&[]));
+    // Of two queues with one name the first counts.
+    let mut m = with(vec![trigger(&["c"])]);
+    let mut second = (*m.queues[0].blocks[0].insts[0]).clone();
+    second.name = "c".into();
+    m.queues.push(Queue { blocks: vec![Block::new("b0", vec![Arc::new(second)])], ..queue("q") });
+    assert_eq!(codes(&m), ["B060", "B063"]);
     let mut m = base();
     let mut again = (*m.queues[0].blocks[0].insts[0]).clone();
     again.name = "c".into();
@@ -576,6 +582,9 @@ fn semaphores() {
     assert_eq!(run(&with(vec![wait(7, 1), wait(9, 0)])), []);
     one_inst("B069", wait(9, 1));
     assert!(one_inst("B069", wait(7, 2)).message.ends_with("all updates together add 1"));
+    // One that names a block twice fires one of them, once.
+    let again = with(vec![trigger(&["b", "b"]), wait(7, 3)]);
+    assert!(one("B069", &again).message.ends_with("all updates together add 2"));
     let twice = looped("l", 0, 2, 1, vec![trigger(&["b"])]);
     assert_eq!(run(&with(vec![twice, wait(7, 3)])), []);
 }

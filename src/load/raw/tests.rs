@@ -192,6 +192,21 @@ fn load_raw_rings_of_two_sizes_are_lined_up_where_they_end() {
     }
 }
 
+/// Rings of which none is full have lost nothing, whatever their phases say.
+#[test]
+fn load_raw_rings_that_are_not_full_are_not_lined_up() {
+    for (sent, taken) in [(4, 6), (6, 4)] {
+        let mut d = [[Desc::default(); 32]; 2];
+        (0..sent).for_each(|i| d[0][i] = tx(1, 256, HOST + i as u64 * 256));
+        (0..taken).for_each(|i| d[1][i] = rx(2, 256, 0x10_0000 + i as u64 * 256));
+        let [t, r] = d.map(|d| blob(&d));
+        let rings = [Some(RingView::whole(Dir::Tx, t)), Some(RingView::whole(Dir::Rx, r))];
+        let (p, codes) = program(&RawImage::new("t", "", rings), &LoadOptions::default());
+        assert_eq!(starts(&p), [(sent as u32, taken as u32)]);
+        assert!(!codes.contains(&"R020"), "{codes:?}");
+    }
+}
+
 /// A pair that the driver refused took a slot of each ring and left in it what the lap before put
 /// there; wherever that is, the older lap begins where it begins.
 #[test]

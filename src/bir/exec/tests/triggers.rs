@@ -34,6 +34,24 @@ fn a_fire_runs_the_next_block_in_order_and_wraps() {
     assert_eq!((got.outcome.fired, got.outcome.descriptors), (6, 12));
 }
 
+/// A branch back counts as a loop does: the fires of a trigger that is met again add up.
+#[test]
+fn a_trigger_that_is_branched_back_to_fires_the_next_block() {
+    let mut m = Make::new(&[("x", &[16]), ("y", &[16])]);
+    logging(&mut m, 3);
+    let set = m.set("r", imm(0), Pool);
+    m.add(set);
+    let t = m.trigger("t", Pool, &["k0", "k1", "k2"]);
+    let one = m.alu(AluOp::Add, "r", reg("r"), imm(1), Pool);
+    let again = m.branch(Pool, BranchOp::LtReg, (reg("r"), imm(5)), Some("body"), None);
+    m.add_block("body", vec![t, one, again]);
+    m.add_block("end", vec![]);
+    let got = m.run(&fill()).ok();
+    // k0 k1 k2 k0 k1; newest first, values one above.
+    assert_eq!(got.dump("y")[..6], [2, 1, 3, 2, 1, 0]);
+    assert_eq!(got.outcome.fired, 5);
+}
+
 #[test]
 fn updates_of_block_and_trigger_are_made_when_it_is_done() {
     let mut m = Make::new(&[("x", &[16]), ("y", &[16])]);
