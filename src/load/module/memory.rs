@@ -134,7 +134,8 @@ impl Lists {
     fn go_back(&mut self, copies: &[(Name, Name)]) {
         let mut into: HashMap<&Name, Vec<&Name>> = HashMap::new();
         copies.iter().for_each(|(to, from)| into.entry(to).or_default().push(from));
-        let mut known: Vec<(u64, Name)> = self.ends.drain().map(|(name, end)| (end, name)).collect();
+        let mut known: Vec<(u64, Name)> =
+            self.ends.drain().map(|(name, end)| (end, name)).collect();
         known.sort_unstable();
         for (end, name) in known {
             let mut next = vec![&name];

@@ -107,7 +107,7 @@ impl Memory {
             while let Some(m) = next.next_if(|m| m.0 < at) {
                 come(&mut merged, m);
             }
-            let covered = merged.last.as_ref().map_or(0, |l| if l.came { l.end() } else { 0 });
+            let covered = merged.last.as_ref().map_or(0, Piece::end);
             let mut from = at.max(covered.min(end));
             if from == at && next.peek().is_none_or(|m| m.0 >= end) {
                 merged.push(Piece { at, e: e.clone(), old: true, came: false });
