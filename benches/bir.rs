@@ -3,6 +3,8 @@
 //! module; nothing is asserted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod support;
+
 use dmadbg::bir::{Layout, exec, verify};
 use dmadbg::diag::Place;
 use dmadbg::engine::lower::{self, Stage};
@@ -15,9 +17,9 @@ use dmadbg::load::bir::{json_to_text, read_json, read_text, text_to_json, write_
 use dmadbg::load::module::{LoadedModule, ModuleOptions};
 use dmadbg::udma::{Generation, Profile};
 use std::fmt::Write as _;
-use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
+use support::best;
 
 /// Seconds that the threads of this process had of a processor, those that ended too: in steps
 /// of a hundredth, and less touched than the clock by what others do beside.
@@ -32,13 +34,8 @@ fn cpu_since(begin: Option<f64>) -> f64 {
     begin.zip(on_cpu()).map_or(f64::NAN, |(a, b)| b - a)
 }
 
-fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) {
-    let mut best = f64::INFINITY;
-    for _ in 0..2 {
-        let begin = Instant::now();
-        black_box(f());
-        best = best.min(begin.elapsed().as_secs_f64());
-    }
+fn measure<T>(what: &str, unit: &str, count: u64, f: impl FnMut() -> T) {
+    let best = best(2, f);
     println!("{what:<44} {:>10.3} ms  {:>10.3} k {unit}/s", best * 1e3, count as f64 / best / 1e3);
 }
 

@@ -2,45 +2,23 @@
 //! line a measurement; nothing is asserted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod support;
+
 use dmadbg::engine::command::ExportForm;
 use dmadbg::engine::diff::{Diff, rings};
-use dmadbg::engine::program::{Blob, HostOp, Program};
+use dmadbg::engine::program::Blob;
 use dmadbg::engine::ring::{Event, machine};
 use dmadbg::load::RawImage;
-use dmadbg::load::asm;
 use dmadbg::load::export::{CsvTable, events, write_events, write_image};
 use dmadbg::load::raw::{RingView, as_pair, in_order};
 use dmadbg::udma::{Dir, Generation, PairRequest, Profile, build_pair};
 use std::hint::black_box;
 use std::io;
-use std::time::Instant;
+use support::{best, copies, rate};
 
 fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) {
     black_box(f());
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let begin = Instant::now();
-        black_box(f());
-        best = best.min(begin.elapsed().as_secs_f64());
-    }
-    println!("{what:<52} {:>9.3} ms  {:>10.3} M {unit}/s", best * 1e3, count as f64 / best / 1e6);
-}
-
-/// Copies of 1 MiB, `n` of them, on the production ring.
-fn copies(n: usize) -> Program {
-    let text = "dma 1\narch v2\nprofile dkms-2.24\n\
-        queue e32.q0 tx=0x100040041000 tx_size=8192 rx=0x100040021000 rx_size=8192 marker=marker allocatable=yes\n\
-        region hbm kind=device base=0x10000000 len=0x10000000 fill=zero\n\
-        region marker kind=host base=0x100040061000 len=24 fill=zero\n\
-        region buffer kind=host base=0x1000400a3000 len=0x10000000 fill=pattern:1\n\
-        init e32.q0\n";
-    let mut p = asm::assemble(text).unwrap().program;
-    let queue = p.queues[0].id;
-    for _ in 0..n {
-        let (src, dst) = (0x1000_400a_3000, 0x1000_0000);
-        p.script.push(HostOp::Copy { queue, src, dst, size: 1 << 20 }.into());
-    }
-    p
+    rate(what, unit, count, best(3, f));
 }
 
 /// An image of `n` pairs; one is left out where `without` says so.
@@ -65,7 +43,7 @@ fn image(n: u64, without: Option<u64>) -> RawImage {
 }
 
 fn main() {
-    let p = copies(4000);
+    let p = copies(4000, 1 << 20);
     let mut run: Vec<Event> = Vec::new();
     machine::run(&p, |_, e| {
         run.push(*e);

@@ -5,6 +5,8 @@
 //! export.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod support;
+
 use dmadbg::check::{self, ImageView, RingPair, Survey};
 use dmadbg::cli::args::RingOpts;
 use dmadbg::cli::check::survey;
@@ -29,18 +31,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
+use support::{best, busy, resident};
 
 const RUNS: usize = 5;
-
-fn best<T>(mut f: impl FnMut() -> T) -> f64 {
-    let mut best = f64::INFINITY;
-    for _ in 0..RUNS {
-        let begin = Instant::now();
-        black_box(f());
-        best = best.min(begin.elapsed().as_secs_f64());
-    }
-    best
-}
 
 /// Writes an image of pairs as a driver stages them: pages, a completion pair after every 63.
 fn image(path: &Path, bytes: u64, turns: bool) {
@@ -108,38 +101,6 @@ fn row(what: &str, bytes: u64, seconds: f64, limit: f64) {
     println!("  {what:<52} {ms:>9.2} ms {rate:>7.2} GB/s {of:>5.0} % of reading");
 }
 
-/// What a call takes of this thread's processor, in seconds: what others do beside it counts less
-/// than by the clock. By the clock where the system does not tell.
-fn busy<T>(mut f: impl FnMut() -> T) -> f64 {
-    let on_cpu = || {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let mut best = f64::INFINITY;
-    for _ in 0..RUNS {
-        let (begin, clock) = (on_cpu(), Instant::now());
-        let mut times = 0;
-        // The system counts in ticks: long enough for many of them.
-        while clock.elapsed().as_millis() < 200 {
-            black_box(f());
-            times += 1;
-        }
-        let took = match (begin, on_cpu()) {
-            (Some(a), Some(b)) if b > a => (b - a) as f64 / 1e9,
-            _ => clock.elapsed().as_secs_f64(),
-        };
-        best = best.min(took / f64::from(times));
-    }
-    best
-}
-
-/// The resident size of this process in KiB.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|l| l.starts_with("VmRSS:"));
-    line.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse().ok()).unwrap_or(0)
-}
-
 /// Opens an image as the screen does and draws it once.
 fn first_frame(path: &Path) -> (f64, u64) {
     let before = resident();
@@ -180,7 +141,7 @@ fn pair<'a>(tx: &'a ImageView<'a>, rx: Option<&'a ImageView<'a>>) -> RingPair<'a
 
 /// What the real program takes for a command on a file, its output thrown away.
 fn program(args: &[&str], path: &Path) -> f64 {
-    best(|| {
+    best(RUNS, || {
         let mut c = Command::new(env!("CARGO_BIN_EXE_dmadbg"));
         let done = c.args(args).arg(path).stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(done.is_ok());
@@ -220,19 +181,19 @@ fn main() {
         let s = source::open(turns).unwrap();
         s.in_order();
         let bytes = s.blob.bytes();
-        let limit = best(|| read(bytes, threads));
+        let limit = best(RUNS, || read(bytes, threads));
         row("sequential read of the mapping", *n, limit, limit);
-        let one = busy(|| sum(bytes));
+        let one = busy(RUNS, || sum(bytes));
         row("the same, time of one processor", *n, one, one);
         let (t, r) = (ImageView::interleaved(bytes, false), ImageView::interleaved(bytes, true));
         let p = pair(&t, Some(&r));
-        row("check of pairs", *n, best(|| check::run_surveyed(p, &survey(&p))), limit);
-        row("check of pairs, one thread", *n, busy(|| check::run(p)), one);
+        row("check of pairs", *n, best(RUNS, || check::run_surveyed(p, &survey(&p))), limit);
+        row("check of pairs, one thread", *n, busy(RUNS, || check::run(p)), one);
         let alone = source::open(tx).unwrap();
         alone.in_order();
         let all = ImageView::new(alone.blob.bytes());
         let p = pair(&all, None);
-        row("the survey of one ring, one thread", *n, busy(|| Survey::of(&p)), one);
+        row("the survey of one ring, one thread", *n, busy(RUNS, || Survey::of(&p)), one);
         let (session, _) = open(tx, &RingOpts::default(), &ModuleOptions::default());
         let here = |name: &str| Box::new(Expr::Here(vec![name.into()]));
         let short = Expr::Binary(BinOp::Eq, here("length"), Box::new(Expr::Num(77)));
@@ -243,7 +204,7 @@ fn main() {
         for (what, e) in
             [("length == 77", short), ("phase != 1", odd), ("phase != 1 || buf_ptr > ..", both)]
         {
-            let seconds = busy(|| session.slots_found(Some(Dir::Tx), &e, go_on).unwrap());
+            let seconds = busy(RUNS, || session.slots_found(Some(Dir::Tx), &e, go_on).unwrap());
             row(&format!("find {what}, one thread"), *n, seconds, one);
         }
         row("dmadbg check (process and all)", *n, program(&["check"], turns), limit);

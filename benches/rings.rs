@@ -3,75 +3,26 @@
 //! nothing is asserted of time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod support;
+
 use dmadbg::check::{self, ImageView, RingPair};
 use dmadbg::engine::command::{Command, Goto, Unit, Who};
 use dmadbg::engine::expr::Expr;
-use dmadbg::engine::program::{Blob, Content, HostOp, Program};
+use dmadbg::engine::program::{Blob, Content, Program};
 use dmadbg::engine::ring::machine;
 use dmadbg::engine::session::Session;
 use dmadbg::load::raw::to_program;
-use dmadbg::load::{self, LoadOptions, RawImage, RingView, asm};
+use dmadbg::load::{self, LoadOptions, RawImage, RingView};
 use dmadbg::udma::{Dir, Generation, PairRequest, Profile, build_pair};
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
-
-/// Seconds that this thread had of a processor: what others do beside it counts less than by the
-/// clock.
-fn on_cpu() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse::<u64>().ok().map(|n| n as f64 / 1e9)
-}
+use support::{busy, copies, rate};
 
 fn measure<T>(what: &str, unit: &str, count: u64, mut f: impl FnMut() -> T) -> f64 {
     black_box(f());
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let (busy, begin) = (on_cpu(), Instant::now());
-        let mut times = 0;
-        // The system counts in ticks: long enough for many of them.
-        while begin.elapsed().as_millis() < 200 {
-            black_box(f());
-            times += 1;
-        }
-        let clock = begin.elapsed().as_secs_f64();
-        let took = busy.zip(on_cpu()).map(|(a, b)| b - a).filter(|t| *t > 0.0).unwrap_or(clock);
-        best = best.min(took / f64::from(times));
-    }
-    println!("{what:<52} {:>9.3} ms  {:>10.3} M {unit}/s", best * 1e3, count as f64 / best / 1e6);
+    let best = busy(3, f);
+    rate(what, unit, count, best);
     best
-}
-
-/// Copies of `size` bytes, `n` of them, on the production ring.
-fn copies(n: usize, size: u64) -> Program {
-    let text = "dma 1\narch v2\nprofile dkms-2.24\n\
-        queue e32.q0 tx=0x100040041000 tx_size=8192 rx=0x100040021000 rx_size=8192 marker=marker allocatable=yes\n\
-        region hbm kind=device base=0x10000000 len=0x10000000 fill=zero\n\
-        region marker kind=host base=0x100040061000 len=24 fill=zero\n\
-        region buffer kind=host base=0x1000400a3000 len=0x10000000 fill=pattern:1\n\
-        init e32.q0\n";
-    let mut p = asm::assemble(text).unwrap().program;
-    let queue = p.queues[0].id;
-    for _ in 0..n {
-        p.script.push(HostOp::Copy { queue, src: 0x1000_400a_3000, dst: 0x1000_0000, size }.into());
-    }
-    p
-}
-
-/// One copy of `chunks` pieces of 64 KiB between buffers of a TiB, its bytes known by their rule
-/// alone: control and nothing else.
-fn control(chunks: u64) -> Program {
-    let text = "dma 1\narch v2\nprofile dkms-2.24\n\
-        queue e32.q0 tx=0x100040041000 tx_size=8192 rx=0x100040021000 rx_size=8192 marker=marker allocatable=yes\n\
-        region hbm kind=device base=0x10000000 len=0x10000000000 fill=zero\n\
-        region marker kind=host base=0x100040061000 len=24 fill=zero\n\
-        region buffer kind=host base=0x1000400a3000 len=0x10000000000 fill=pattern:1\n\
-        init e32.q0\n";
-    let mut p = asm::assemble(text).unwrap().program;
-    let queue = p.queues[0].id;
-    let op = HostOp::Copy { queue, src: 0x1000_400a_3000, dst: 0x1000_0000, size: chunks << 16 };
-    p.script.push(op.into());
-    p
 }
 
 /// Where the first byte is read and written.
@@ -172,7 +123,7 @@ fn main() {
         return data();
     }
     for chunks in [1u64 << 20, 1 << 22, 1 << 24] {
-        let p = Arc::new(control(chunks));
+        let p = Arc::new(copies(1, chunks << 16));
         let what = format!("ring model with history, {chunks} pairs, control only");
         measure(&what, "descriptors", 2 * chunks, || {
             let mut s = Session::new(p.clone());

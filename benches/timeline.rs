@@ -3,43 +3,20 @@
 //! of one processor; nothing is asserted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use dmadbg::engine::program::{HostOp, Program};
+mod support;
+
+use dmadbg::engine::program::Program;
 use dmadbg::engine::session::Session;
-use dmadbg::load::asm;
 use dmadbg::script::parse_command;
 use std::sync::Arc;
-use std::time::Instant;
+use support::{copy, production, resident, timed};
 
 /// Bytes of one descriptor of a large copy.
 const CHUNK: u64 = 65_536;
 
-/// Memory that the process holds, in MiB; 0 where the system does not tell.
-fn resident_mib() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find(|l| l.starts_with("VmRSS:"));
-    let kib = line.and_then(|l| l.split_whitespace().nth(1)?.parse::<u64>().ok());
-    kib.unwrap_or(0) / 1024
-}
-
-/// The production queue between two buffers of 1 TiB.
-fn base() -> Program {
-    let text = "dma 1\narch v2\nprofile dkms-2.24\n\
-        queue e32.q0 tx=0x100040041000 tx_size=8192 rx=0x100040021000 rx_size=8192 marker=marker allocatable=yes\n\
-        region hbm kind=device base=0x10000000 len=0x10000000000 fill=zero\n\
-        region marker kind=host base=0x100040061000 len=24 fill=zero\n\
-        region buffer kind=host base=0x1000400a3000 len=0x10000000000 fill=pattern:1\n\
-        init e32.q0\n";
-    asm::assemble(text).unwrap().program
-}
-
-fn copy(p: &Program, at: u64, size: u64) -> HostOp {
-    let queue = p.queues[0].id;
-    HostOp::Copy { queue, src: 0x1000_400a_3000 + at, dst: 0x1000_0000 + at, size }
-}
-
 /// One copy that makes about `events` events: six for each chunk.
 fn one_copy(events: u64) -> Program {
-    let mut p = base();
+    let mut p = production();
     let size = (events / 6 * CHUNK).min(1 << 40);
     let op = copy(&p, 0, size);
     p.script.push(op.into());
@@ -48,18 +25,12 @@ fn one_copy(events: u64) -> Program {
 
 /// Copies of a page each, one batch a copy, as many as a script may have or as make `events`.
 fn small_copies(events: u64) -> Program {
-    let mut p = base();
+    let mut p = production();
     for k in 0..(events / 28).min((1 << 20) - 2) {
         let op = copy(&p, k * 8192 % (1 << 39), 4096);
         p.script.push(op.into());
     }
     p
-}
-
-/// Seconds that this thread had of a processor, as far as the system tells.
-fn on_cpu() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse::<u64>().ok().map(|n| n as f64 / 1e9)
 }
 
 /// The best of three times from one position: what else the machine does is left aside.
@@ -74,10 +45,7 @@ fn best(s: &mut Session, from: &str, line: &str) -> f64 {
 
 fn run(s: &mut Session, line: &str) -> f64 {
     let command = parse_command(line).unwrap().unwrap();
-    let (busy, begin) = (on_cpu(), Instant::now());
-    s.execute(&command).unwrap();
-    let clock = begin.elapsed().as_secs_f64();
-    busy.zip(on_cpu()).map(|(a, b)| b - a).filter(|t| *t > 0.0).unwrap_or(clock)
+    timed(|| s.execute(&command).unwrap())
 }
 
 fn show(what: &str, seconds: f64, more: &str) {
@@ -90,7 +58,7 @@ fn rate(events: u64, seconds: f64) -> String {
 
 fn whole(name: &str, p: Program) {
     println!("{name}");
-    let before = resident_mib();
+    let before = resident() / 1024;
     let mut s = Session::new(Arc::new(p));
     let t = run(&mut s, "goto end");
     let end = s.position();
@@ -98,7 +66,7 @@ fn whole(name: &str, p: Program) {
     let line = s.timeline();
     println!(
         "  {end} events; memory grew by {} MiB; {} checkpoints, said to hold {} MiB",
-        resident_mib() - before,
+        resident() / 1024 - before,
         line.checkpoints(),
         line.bytes() >> 20
     );
@@ -179,7 +147,7 @@ fn whole(name: &str, p: Program) {
             &format!("event {}, {}", s.position(), rate(passed, t)),
         );
     }
-    println!("  memory grew by {} MiB in all", resident_mib() - before);
+    println!("  memory grew by {} MiB in all", resident() / 1024 - before);
     println!();
 }
 
