@@ -7,8 +7,10 @@
 
 use super::layout::Pane;
 use super::model::Model;
+use super::view;
 use crate::engine::ring::Life;
 use crate::udma::Dir;
+use std::sync::Arc;
 
 /// Equal slots in a row that are folded at most into one line.
 const MAX_FOLD: u64 = 1 << 10;
@@ -122,6 +124,10 @@ impl Model {
             let (top, lines) = self.in_sight(&self.sight_of(dir, fold), top, rows);
             self.derived.aside = lines;
             self.keep_aside(dir, top);
+        }
+        let program = self.session.program();
+        if self.derived.address_needs.0.as_ptr() != Arc::as_ptr(program) {
+            self.derived.address_needs = (Arc::downgrade(program), view::address_needs(self));
         }
     }
 

@@ -113,6 +113,14 @@ impl Pane {
         matches!(self, Pane::Tx | Pane::Rx)
     }
 
+    /// The pane of a ring.
+    pub fn of_ring(dir: Dir) -> Pane {
+        match dir {
+            Dir::Tx => Pane::Tx,
+            Dir::Rx => Pane::Rx,
+        }
+    }
+
     /// The panes that there are, in order.
     pub fn all(texts: Texts) -> impl Iterator<Item = Pane> {
         texts.panes().iter().copied().chain(Pane::ALL)

@@ -136,6 +136,9 @@ pub struct Derived {
     pub ring: Vec<RingLine>,
     /// Then those of the other one.
     pub aside: Vec<RingLine>,
+    /// Columns in which every address can be told from others, and of which program: it may have
+    /// very many regions.
+    pub address_needs: (Weak<Program>, usize),
     /// Events of the events pane.
     pub events: Vec<Event>,
     /// Which were asked for: the first, how many.
@@ -309,6 +312,7 @@ impl Model {
             areas: layout::areas(size, focus, Texts::None, &Arrangement::default()),
             ring: Vec::new(),
             aside: Vec::new(),
+            address_needs: (Weak::new(), 0),
             events: Vec::new(),
             window: (0, 0),
             next: None,
@@ -711,7 +715,7 @@ impl Model {
             self.selection.dir = dir;
             // Where a ring has the focus it is the ring of the selection.
             if self.focus.is_ring() {
-                self.focus = if dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
+                self.focus = Pane::of_ring(dir);
             }
         }
     }

@@ -135,7 +135,7 @@ impl Model {
     /// Moves the ring of a pane by rows if it is not the one that is looked at; says whether.
     pub(super) fn scroll_aside(&mut self, pane: Pane, by: i64) -> bool {
         let dir = self.selection.dir.other();
-        let its = if dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
+        let its = Pane::of_ring(dir);
         let moves = pane == its && self.is_apart();
         if moves {
             self.bring(dir, self.cursor_of(dir).saturating_add_signed(by));

@@ -340,7 +340,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             model.selection.bit = if n < 0 { word.bits() - 1 } else { 0 };
         }
         Action::Focus(n) => {
-            let ring = if model.selection.dir == Dir::Tx { Pane::Tx } else { Pane::Rx };
+            let ring = Pane::of_ring(model.selection.dir);
             focus(model, model.focus.step(n as isize, ring, model.texts()));
         }
         Action::Queue(n) => return queue(model, n),

@@ -24,6 +24,7 @@ pub mod timeline;
 pub use compact::events_below_rings;
 pub use inspector::last_top;
 pub use memory::{shape as memory_shape, target as memory_target};
+pub use rings::address_needs;
 
 use super::layout::{Areas, Pane};
 use super::model::Model;

@@ -163,19 +163,20 @@ impl Columns {
 /// Whether the life has room in words beside addresses that can be told from each other: in both
 /// rings, or in none.
 fn lives_fit(model: &Model, (dir, width): (Dir, usize), digits: usize) -> bool {
-    let needs = address_needs(model);
+    let needs = model.derived.address_needs.1;
     let fits = |dir: Dir, width: usize| {
         let fixed = MARKS + digits + 3 + LIFE + 3 + flag_fields(dir).count() + 2;
         width >= fixed + "length".len() + needs
     };
-    let other = if dir == Dir::Tx { (Dir::Rx, Pane::Rx) } else { (Dir::Tx, Pane::Tx) };
-    let beside = model.derived.areas.pane(other.1).map(|a| usize::from(Areas::inner(a).width));
-    fits(dir, width) && beside.is_none_or(|w| fits(other.0, w))
+    let other = dir.other();
+    let beside =
+        model.derived.areas.pane(Pane::of_ring(other)).map(|a| usize::from(Areas::inner(a).width));
+    fits(dir, width) && beside.is_none_or(|w| fits(other, w))
 }
 
 /// Columns in which every address can be told from others: as much of a region's name as no other
 /// of the program begins with, and the longest offset.
-fn address_needs(model: &Model) -> usize {
+pub fn address_needs(model: &Model) -> usize {
     let mut names: Vec<&str> = model.session.program().regions.iter().map(|r| &*r.name).collect();
     names.sort_unstable();
     let alike = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
