@@ -57,9 +57,8 @@ pub fn check(cli: &Cli) -> Result<(), Diagnostic> {
             all.files(&a.files).rings(&a.rings).module(&a.module).commands(&a.commands);
         }
         Some(Cmd::Learn(a)) => {
-            let file = |f: &Option<String>| f.as_deref().map(Path::new).map(Path::to_owned);
-            all.one("LESSON", file(&a.lesson).as_deref())
-                .one("--check", file(&a.check).as_deref())
+            all.one("LESSON", a.lesson.as_deref().map(Path::new))
+                .one("--check", a.check.as_deref().map(Path::new))
                 .one("--answers", a.answers.as_deref());
         }
         Some(Cmd::Config(a)) => {
