@@ -2,9 +2,10 @@
 //! read, and of such as the generator makes.
 
 use super::blown::{ARCHS, Feed};
+use super::disorder::disorder;
 use super::text;
 use dmadbg::bir::generate::{self, Rng};
-use dmadbg::bir::{Block, Inst, Layout, Module, exec, verify};
+use dmadbg::bir::{Layout, Module, exec, verify};
 use dmadbg::diag::Place;
 use dmadbg::engine::lower::{self, Materialise, Mutation, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options, RingFault};
@@ -15,32 +16,6 @@ use std::sync::Arc;
 
 /// Bytes that a module that is read may move, so that an input takes milliseconds.
 const BYTES: u64 = 1 << 12;
-
-/// Every instruction of some blocks, those in loops too.
-fn each(blocks: &mut [Block], f: &mut dyn FnMut(&mut Inst)) {
-    for inst in blocks.iter_mut().flat_map(|b| &mut b.insts) {
-        let inst = Arc::make_mut(inst);
-        f(inst);
-        if let Some(inner) = inst.blocks_mut() {
-            each(inner, f);
-        }
-    }
-}
-
-/// Takes away some of what orders the instructions of a module.
-fn disorder(m: &mut Module, rng: &mut Rng, percent: u64) {
-    for function in &mut m.functions {
-        each(&mut function.blocks, &mut |i| {
-            if rng.chance(percent) {
-                i.deps.clear();
-                i.loop_deps.clear();
-            }
-            if rng.chance(percent) {
-                i.waits.clear();
-            }
-        });
-    }
-}
 
 /// A module by the bytes: read, or made by switches and a seed.
 fn module(f: &mut Feed<'_>) -> Option<(Module, Initial)> {

@@ -3,6 +3,7 @@
 //! it a little in every test run. `docs/fuzzing.md` says what each of them holds.
 
 mod blown;
+mod disorder;
 mod proof;
 mod twins;
 

@@ -6,8 +6,12 @@
 //! `DMADBG_CASES` is how many modules there are, `DMADBG_SEED` the first seed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+#[path = "../fuzz/disorder.rs"]
+mod disorder;
+
+use disorder::disorder;
+use dmadbg::bir::exec;
 use dmadbg::bir::generate::{self, Rng};
-use dmadbg::bir::{Block, Inst, Module, exec};
 use dmadbg::diag::Place;
 use dmadbg::engine::lower::{self, Materialise, Mutation, Stage};
 use dmadbg::engine::module_run::{self, Initial, Options, RingFault};
@@ -24,32 +28,6 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(n) => n.parse().unwrap_or_else(|_| panic!("{name}={n} is not a number")),
         Err(_) => otherwise,
-    }
-}
-
-/// Every instruction of some blocks, those in loops too.
-fn each(blocks: &mut [Block], f: &mut dyn FnMut(&mut Inst)) {
-    for inst in blocks.iter_mut().flat_map(|b| &mut b.insts) {
-        let inst = Arc::make_mut(inst);
-        f(inst);
-        if let Some(inner) = inst.blocks_mut() {
-            each(inner, f);
-        }
-    }
-}
-
-/// Takes away some of what orders the instructions of a module.
-fn disorder(m: &mut Module, rng: &mut Rng, percent: u64) {
-    for function in &mut m.functions {
-        each(&mut function.blocks, &mut |i| {
-            if rng.chance(percent) {
-                i.deps.clear();
-                i.loop_deps.clear();
-            }
-            if rng.chance(percent) {
-                i.waits.clear();
-            }
-        });
     }
 }
 

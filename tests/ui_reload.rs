@@ -11,10 +11,9 @@ use dmadbg::load::asm;
 use dmadbg::udma::Dir;
 use dmadbg::ui::build::Ended;
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Fresh, Model, Notice, Title};
+use dmadbg::ui::{Fresh, Model, Notice};
 use proptest::prelude::*;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use ui_support::*;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 60)];
@@ -60,25 +59,9 @@ fn files(m: &mut Model, notice: Notice) {
     assert!(update_all(m, Message::Files(notice)));
 }
 
-fn reload(m: &mut Model, p: Program) {
-    let title = Title { file: m.title.file.clone(), ..Title::default() };
-    let fresh = Fresh { program: Arc::new(p), title };
-    files(m, Notice::Loaded { fresh, same: false, asked: false });
-}
-
-fn typed(m: &mut Model, line: &str) {
-    keys(m, ":");
-    update_all(m, Message::Paste(line.to_owned()));
-    keys(m, "<Enter>");
-}
-
 /// The line with the cursor.
 fn line(m: &Model) -> String {
     m.listing().unwrap().lines[m.source.cursor].text.clone()
-}
-
-fn said(m: &Model) -> String {
-    m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default()
 }
 
 /// All that is drawn but for the newest answer, and for what changed since the last stop: a

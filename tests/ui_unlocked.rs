@@ -9,9 +9,8 @@ use dmadbg::engine::program::{Program, QueueId};
 use dmadbg::udma::Dir;
 use dmadbg::ui::folding::RingLine;
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Fresh, Model, Notice, Pane, Title};
+use dmadbg::ui::{Model, Pane};
 use proptest::prelude::*;
-use std::sync::Arc;
 use ui_support::*;
 
 const WIDE: (u16, u16) = (160, 45);
@@ -24,16 +23,6 @@ fn at(m: &Model) -> (u64, u64) {
 /// First lines of Tx and Rx.
 fn tops(m: &Model) -> [Option<RingLine>; 2] {
     Dir::BOTH.map(|d| m.lines_of(d).first().copied())
-}
-
-fn said(m: &Model) -> String {
-    m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default()
-}
-
-fn typed(m: &mut Model, line: &str) {
-    keys(m, ":");
-    update_all(m, Message::Paste(line.to_owned()));
-    keys(m, "<Enter>");
 }
 
 fn resize(m: &mut Model, (w, h): (u16, u16)) {
@@ -386,12 +375,6 @@ fn copies(numbers: &[u64]) -> Program {
         ));
     }
     dmadbg::load::asm::assemble(&text).unwrap().program
-}
-
-fn reload(m: &mut Model, p: Program) {
-    let title = Title { file: m.title.file.clone(), ..Title::default() };
-    let fresh = Fresh { program: Arc::new(p), title };
-    assert!(update_all(m, Message::Files(Notice::Loaded { fresh, same: false, asked: false })));
 }
 
 #[test]

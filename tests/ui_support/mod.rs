@@ -9,7 +9,7 @@ use dmadbg::script::runner::{self, End};
 use dmadbg::udma::{Dir, Generation, Profile};
 use dmadbg::ui::theme::Palette;
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Model, Theme, Title};
+use dmadbg::ui::{Fresh, Model, Notice, Theme, Title};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -188,6 +188,26 @@ pub fn keys(m: &mut Model, text: &str) -> bool {
         rest = &rest[n..];
     }
     on
+}
+
+/// Enters a line of the command language.
+pub fn typed(m: &mut Model, line: &str) {
+    keys(m, ":");
+    update_all(m, Message::Paste(line.to_owned()));
+    keys(m, "<Enter>");
+}
+
+/// The newest answer.
+pub fn said(m: &Model) -> String {
+    m.said.as_ref().map(|s| s.text.clone()).unwrap_or_default()
+}
+
+/// The files hold another program now.
+pub fn reload(m: &mut Model, p: Program) {
+    let title = Title { file: m.title.file.clone(), ..Title::default() };
+    let fresh = Fresh { program: Arc::new(p), title };
+    let notice = Notice::Loaded { fresh, same: false, asked: false };
+    assert!(update_all(m, Message::Files(notice)));
 }
 
 pub fn draw(m: &Model) -> Buffer {
