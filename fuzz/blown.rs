@@ -3,7 +3,7 @@
 
 use dmadbg::check::sentinels::SENTINELS;
 use dmadbg::engine::program::{Blob, Content, Program, QueueDecl, QueueId, RingDecl, Start};
-use dmadbg::udma::{DESC_BYTES, Desc, Generation, PairRequest, Profile, build_pair};
+use dmadbg::udma::{DESC_BYTES, Desc, Dir, Generation, PairRequest, Profile, build_pair};
 
 /// Bytes that are taken one after the other; zeros after the last.
 pub struct Feed<'a>(pub &'a [u8]);
@@ -187,20 +187,11 @@ pub fn program(slots: &[[Desc; 2]], arch: Generation, turns: bool) -> Program {
     p
 }
 
-/// Writes some bytes over a ring of the program.
-pub fn cut(f: &mut Feed<'_>, p: &mut Program) {
-    let Some(ring) = p.queues[0].ring(if f.byte() & 1 == 0 {
-        dmadbg::udma::Dir::Tx
-    } else {
-        dmadbg::udma::Dir::Rx
-    }) else {
-        return;
-    };
-    if ring.size == 0 {
-        return;
-    }
+/// Some bytes that are to be written over a ring of the program, and where.
+pub fn cut(f: &mut Feed<'_>, p: &Program) -> Option<(u64, Blob)> {
+    let dir = if f.byte() & 1 == 0 { Dir::Tx } else { Dir::Rx };
+    let ring = p.queues.first()?.ring(dir).filter(|r| r.size > 0)?;
     let at = f.num(2) % ring.bytes();
     let len = (1 + f.below(3 * DESC_BYTES as u64)).min(ring.bytes() - at);
-    let bytes = Blob::from_vec(vec![f.byte(); len as usize]);
-    p.contents.push(Content { addr: ring.base + at, bytes });
+    Some((ring.base + at, Blob::from_vec(vec![f.byte(); len as usize])))
 }

@@ -8,7 +8,7 @@ use dmadbg::check::{self, Cursors, ImageView, RingPair, RingView, Survey};
 use dmadbg::diag::Report;
 use dmadbg::engine::command::{Command, Goto};
 use dmadbg::engine::expr::Expr;
-use dmadbg::engine::program::{Blob, Content, Fill, Program, QueueId, Region, RegionKind};
+use dmadbg::engine::program::{Blob, Content, Fill, HostOp, Program, QueueId, Region, RegionKind};
 use dmadbg::engine::ring::memory::Row;
 use dmadbg::engine::ring::{Agent, Event, EventKind, Machine, Memory};
 use dmadbg::engine::session::{Cell, Did, Lane, Looked, Session, View, eval};
@@ -124,7 +124,7 @@ pub fn search(bytes: &[u8]) {
     for _ in 0..how >> 1 & 3 {
         // What is written by itself cuts a ring into stretches.
         let mut f = Feed(cuts);
-        cut(&mut f, &mut p);
+        p.contents.extend(cut(&mut f, &p).map(|(addr, bytes)| Content { addr, bytes }));
         cuts = f.0;
     }
     let s = Session::new(Arc::new(p));
@@ -153,11 +153,18 @@ fn any_program(f: &mut Feed<'_>, sizes: [usize; 2]) -> Option<Program> {
                 Some(Ring::whole(dir, Blob::from_vec(image(slots.iter().map(|p| p[k])))))
             };
             let image = RawImage::new("image", "", [ring(Dir::Tx, 0), ring(Dir::Rx, 1)]);
-            let mut p = to_program(&image, &LoadOptions::default()).0?;
+            // Among the addresses that descriptors have, so that some write over others.
+            let [tx_base, rx_base] = [0x30_0000, 0x31_0000].map(|at| Some(arch.host_base() + at));
+            let options = LoadOptions { tx_base, rx_base, ..LoadOptions::default() };
+            let mut p = to_program(&image, &options).0?;
             p.contents.extend(contents);
-            if how & 0x80 != 0 && !p.queues.is_empty() {
+            if how & 0x80 != 0 {
                 let mut f = Feed(cuts);
-                cut(&mut f, &mut p);
+                let rung = p.script.iter().position(|o| matches!(o.op, HostOp::CopyStart { .. }));
+                let store = cut(&mut f, &p).map(|(addr, bytes)| HostOp::Store { addr, bytes });
+                if let Some((at, store)) = rung.zip(store) {
+                    p.script.insert(at, store.into());
+                }
                 cuts = f.0;
             }
             f.0 = cuts;
