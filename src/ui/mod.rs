@@ -16,6 +16,7 @@ pub mod build;
 pub mod colour;
 pub mod config;
 pub mod copy;
+pub mod derived;
 mod drawn;
 pub mod flip;
 pub mod folding;

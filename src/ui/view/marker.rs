@@ -5,7 +5,8 @@ use crate::engine::ring::host::Host;
 use crate::engine::session::describe_event;
 use crate::udma::count_of;
 use crate::udma::profile::MARKER;
-use crate::ui::model::{MarkerNews, Model};
+use crate::ui::derived::MarkerNews;
+use crate::ui::model::Model;
 use crate::ui::rows::{Row, clip, width, wrap};
 use ratatui::style::Style;
 
