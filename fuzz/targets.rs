@@ -40,6 +40,7 @@ use std::sync::Arc;
 pub struct Target {
     pub name: &'static str,
     pub body: fn(&[u8]),
+    #[allow(dead_code, reason = "the test asks, which counts memory; a fuzzer does not")]
     pub reads: bool,
 }
 
