@@ -1,6 +1,7 @@
 //! The mouse: clicks, the wheel, borders that are dragged.
 
-use super::{Effect, WHEEL, act, command, flip_bit, focus, move_border, rows, scroll_inspector};
+use super::around::{focus, rows, scroll_inspector};
+use super::{Effect, WHEEL, act, command, flip_bit, move_border};
 use crate::ui::keymap::Action;
 use crate::ui::layout::{Areas, Pane};
 use crate::ui::links::Subject;
