@@ -43,7 +43,7 @@ pub use reload::{Carried, EventIs, Map, SlotIs};
 pub use search::{Answer, Ended, Hit, Prior, Question, Watch};
 pub use shares::{Share, ShareOf};
 pub use span::{Bounds, Happened, Span, Touched};
-pub use stops::{Area, SlotStop, Stop, StopKind, StopPlace, Then, loc_text, touches};
+pub use stops::{Area, SlotStop, Stop, StopKind, StopPlace, Then, touches};
 pub use timeline::{Bound, Checkpoint, Timeline};
 
 #[cfg(test)]
