@@ -594,11 +594,6 @@ impl Program {
         self.edits.get(from..to).unwrap_or_default()
     }
 
-    /// Puts the edits in order of their events; those of one event stay in theirs.
-    pub fn sort_edits(&mut self) {
-        self.edits.sort_by_key(|e| e.at);
-    }
-
     /// Puts the regions in order of their bases.
     pub fn sort_regions(&mut self) {
         self.regions.sort_by(|a, b| (a.base, &a.name).cmp(&(b.base, &b.name)));

@@ -246,7 +246,7 @@ impl Teller {
                 let Some(queue) = self.queue(QueueId { engine, queue }) else { return };
                 match r.name {
                     "drtp_inc" if !lost => {
-                        let count = u64::from(value & 0xff_ffff);
+                        let count = u64::from(value & reg::INDEX_MASK);
                         out(Step::Doorbell { agent, queue, dir, count });
                     }
                     "q_sw_ctrl" if value & 0x100 != 0 => out(Step::Reset { queue, dir }),

@@ -409,12 +409,12 @@ impl Machine {
         if name == "drtp_inc" && self.lose > 0 {
             self.lose -= 1;
             // The host has rung: the batch counts, though the engine never hears of it.
-            self.queues[i].rung(dir, u64::from(value & 0xff_ffff));
+            self.queues[i].rung(dir, u64::from(value & reg::INDEX_MASK));
             return true;
         }
         self.regs.insert((engine, offset), value);
         match name {
-            "drtp_inc" => self.doorbell(i, dir, u64::from(value & 0xff_ffff)),
+            "drtp_inc" => self.doorbell(i, dir, u64::from(value & reg::INDEX_MASK)),
             "q_sw_ctrl" if value & 0x100 != 0 => self.queues[i].reset(dir),
             "drbp_low" => {
                 lint::base(&self.queues[i], dir, value).into_iter().for_each(|d| self.find(d));
@@ -425,7 +425,7 @@ impl Machine {
                 let base = &mut self.queues[i].hw_mut(dir).ring.base;
                 *base = (*base & 0xffff_ffff) | u64::from(value) << 32;
             }
-            "drl" => self.queues[i].hw_mut(dir).ring.size = u64::from(value & 0xff_ffff),
+            "drl" => self.queues[i].hw_mut(dir).ring.size = u64::from(value & reg::INDEX_MASK),
             _ => {}
         }
         false

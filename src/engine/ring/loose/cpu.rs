@@ -181,7 +181,7 @@ impl Machine {
         let q = &self.queues[i];
         let hw = *q.hw(dir);
         let end = q.earlier[ix(dir)] + hw.posted;
-        let first = end - u64::from(value & 0xff_ffff).min(hw.posted);
+        let first = end - u64::from(value & crate::udma::reg::INDEX_MASK).min(hw.posted);
         for edit in &p.schedule.barriers {
             if edit.queue != id || edit.barrier.dir() != dir || !(first..end).contains(&edit.k) {
                 continue;
