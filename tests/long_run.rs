@@ -31,7 +31,7 @@ impl Choices {
 }
 
 /// Keys that move, look, arrange and change; none of them leaves.
-const KEYS: [&str; 34] = [
+const KEYS: [&str; 64] = [
     "s",
     "S",
     "n",
@@ -66,6 +66,36 @@ const KEYS: [&str; 34] = [
     " ",
     "0",
     "3s",
+    "O",
+    ">",
+    "<",
+    "P",
+    "=",
+    "v",
+    "V",
+    "N",
+    "E",
+    "D",
+    "F",
+    "C",
+    "b",
+    "w",
+    "B",
+    "W",
+    "R",
+    "Z",
+    "i",
+    "o",
+    "m",
+    "y",
+    "x",
+    "t",
+    "r",
+    "p",
+    "]",
+    "[",
+    "}",
+    "{",
 ];
 
 const LINES: [&str; 24] = [
