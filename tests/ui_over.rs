@@ -27,7 +27,7 @@ fn help(size: (u16, u16)) -> Model {
 /// The lines inside the frame, without it.
 fn inside(m: &Model) -> Vec<String> {
     // The help is as wide as there is room for, up to 110 columns.
-    let wide = usize::from(m.size.0 - 4).min(110);
+    let wide = usize::from(view::popup::wide(m.size.0));
     let left = (usize::from(m.size.0) - wide) / 2;
     let line = |l: &str| {
         let cells: Vec<char> = l.chars().collect();

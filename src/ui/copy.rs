@@ -1,6 +1,7 @@
 //! What the selection is as a text to be taken elsewhere: in words, as hex, as JSON, as a line
 //! of a script (`docs/screen.md`, "Copying"). Pure: the shell hands it to the terminal.
 
+mod lanes;
 mod over;
 
 use super::layout::Pane;
@@ -52,7 +53,7 @@ impl Model {
         match self.focus {
             Pane::Tx | Pane::Rx | Pane::Inspector => self.copied_slot(form),
             Pane::Events => self.copied_event(form, self.event_cursor),
-            Pane::Timeline => self.copied_event(form, self.session.position()),
+            Pane::Timeline => self.copied_lanes(form),
             Pane::Budget => self.copied_share(form),
             Pane::Stops => self.copied_stop(form),
             Pane::Memory => self.copied_memory(form),

@@ -59,7 +59,17 @@ pub enum RingLine {
 }
 
 impl RingLine {
-    fn end(self) -> u64 {
+    /// The first slot of the line.
+    pub fn first(self) -> u64 {
+        match self {
+            RingLine::Slot(s) => s,
+            RingLine::Fold(f) => f.first,
+            RingLine::Hidden(first, _) => first,
+        }
+    }
+
+    /// The slot behind the last of the line.
+    pub fn end(self) -> u64 {
         match self {
             RingLine::Slot(s) => s + 1,
             RingLine::Fold(f) => f.end(),
@@ -140,7 +150,8 @@ impl Model {
     /// So many lines from a slot on, or from another one so that the cursor is among them.
     fn in_sight(&self, sight: &Sight, top: u64, rows: usize) -> (u64, Vec<RingLine>) {
         let selected = sight.cursor;
-        let mut first = top.min(selected);
+        // A fold tells of all its slots, also where the first line begins within it.
+        let mut first = self.begin_of(sight, top.min(selected));
         let mut lines = self.ring_lines(sight, first, rows);
         let shown = lines.contains(&RingLine::Slot(selected));
         if !shown && sight.size > 0 {
@@ -159,6 +170,17 @@ impl Model {
             (first, lines) = (top, more);
         }
         (first, lines)
+    }
+
+    /// The first slot of the line that a slot is in.
+    fn begin_of(&self, sight: &Sight, slot: u64) -> u64 {
+        if self.hidden(sight, slot) {
+            return self.top_before(sight, slot + 1, 1);
+        }
+        let Some(alike) = self.dull(sight, slot) else { return slot };
+        let before = (slot.saturating_sub(MAX_FOLD - 1)..slot).rev();
+        let run = before.take_while(|s| self.dull(sight, *s) == Some(alike)).count() as u64;
+        slot - run
     }
 
     fn ring_lines(&self, sight: &Sight, from: u64, rows: usize) -> Vec<RingLine> {

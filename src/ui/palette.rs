@@ -46,11 +46,12 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// With everything in it; of a module also what only modules have.
-    pub fn new(module: bool) -> Palette {
+    /// With everything in it; of a module and in a lesson also what only they have.
+    pub fn new(module: bool, lesson: bool) -> Palette {
         let holds = |b: &&Binding| match b.when {
-            When::Panes | When::Lesson | When::Ring | When::In(_) => true,
+            When::Panes | When::Ring | When::In(_) => true,
             When::Module => module,
+            When::Lesson => lesson,
             When::Popup | When::Help | When::Sieve => false,
             When::Grid | When::Line | When::Palette => false,
         };
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> String {
-        let mut p = Palette::new(true);
+        let mut p = Palette::new(true, true);
         p.input = Input::new(text.to_owned());
         p.search();
         p.selected().map(|e| e.name.clone()).unwrap_or_default()
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn everything_of_the_tables_is_in_it() {
-        let p = Palette::new(true);
+        let p = Palette::new(true, true);
         for c in COMMANDS {
             assert!(
                 p.entries.iter().any(|e| e.name.split(' ').next() == Some(c.name)),
@@ -143,7 +144,7 @@ mod tests {
                 c.name
             );
         }
-        let names = |m| Palette::new(m).entries.iter().any(|e| e.name == "pass next");
+        let names = |m| Palette::new(m, false).entries.iter().any(|e| e.name == "pass next");
         assert!(names(true) && !names(false));
     }
 
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_wants_arguments_is_written_first() {
-        let p = Palette::new(false);
+        let p = Palette::new(false, false);
         let of = |name: &str| p.entries.iter().find(|e| e.name.starts_with(name)).map(|e| e.chosen);
         assert_eq!(of("until "), Some(Chosen::Write("until")));
         assert_eq!(of("continue"), Some(Chosen::Run("continue")));

@@ -60,7 +60,7 @@ pub struct Source {
 }
 
 /// A line as it is shown, and which of its words are what.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Toned {
     /// Its text, made printable.
     pub text: String,

@@ -285,6 +285,15 @@ impl Theme {
         if self.ascii { '*' } else { '◆' }
     }
 
+    /// How many entries there are above those that are shown, and below; empty where there are
+    /// none.
+    pub fn scrolled(self, above: u64, below: u64) -> String {
+        let (up, down) = if self.ascii { ('^', 'v') } else { ('↑', '↓') };
+        let part = |n: u64, to: char| (n > 0).then(|| format!("{n}{to}"));
+        let both = [part(above, up), part(below, down)];
+        both.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     /// The mark of one who has not begun.
     pub fn waits(self) -> char {
         if self.ascii { '-' } else { '▷' }

@@ -204,7 +204,8 @@ pub fn finish(
     }
 }
 
-fn mode(model: &Model) -> Mode {
+/// What has the keys.
+pub fn mode(model: &Model) -> Mode {
     if model.palette.is_some() {
         Mode::Palette
     } else if model.popup.is_some() && model.sieve.typing {
@@ -422,7 +423,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Grow(w, h) => grow(model, w, h),
         Action::Preset(i) => preset(model, i),
         Action::Copy(form) => return copy(model, form),
-        Action::OpenPalette => model.palette = Some(Palette::new(model.has_module())),
+        Action::OpenPalette => {
+            model.palette = Some(Palette::new(model.has_module(), model.lesson.is_some()));
+        }
         Action::WriteChosen => write_chosen(model),
         Action::Close => {
             let closed = model.palette.take().is_some()

@@ -402,16 +402,17 @@ fn list(session: &Session, run: &ModuleRun, line: Option<u64>) -> Result<Vec<Str
         Some(n) => n as usize - 1,
         None => marks.iter().max_by_key(|m| m.acts).map_or(0, |m| m.line),
     };
-    let mut out = Vec::new();
-    for (n, l) in listing.lines.iter().enumerate() {
-        if n + AROUND < at || n > at + AROUND {
-            continue;
-        }
-        let here: Vec<String> =
-            marks.iter().filter(|m| m.line == n).map(|m| m.engine.to_string()).collect();
-        let mark = if here.is_empty() { String::new() } else { format!("=> {}", here.join(" ")) };
-        out.push(format!("{}{:>5} {:<8} {}", l.change.mark(), n + 1, mark, l.text));
-    }
+    let near = at.saturating_sub(AROUND)..(at + AROUND + 1).min(last);
+    let mark = |n: usize| {
+        let here = marks.iter().filter(|m| m.line == n).map(|m| m.engine.to_string());
+        let here: Vec<String> = here.collect();
+        if here.is_empty() { String::new() } else { format!("=> {}", here.join(" ")) }
+    };
+    let wide = near.clone().map(|n| mark(n).len()).max().unwrap_or(0).max(8);
+    let lines = listing.lines.iter().enumerate().take(near.end).skip(near.start);
+    let out = lines
+        .map(|(n, l)| format!("{}{:>5} {:<wide$} {}", l.change.mark(), n + 1, mark(n), l.text))
+        .collect();
     Ok(out)
 }
 

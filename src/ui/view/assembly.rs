@@ -91,7 +91,7 @@ fn line(model: &Model, text: &Text, n: usize, width: usize) -> Row {
     let base = if here || linked { t.strong() } else { t.text() };
     let room = width.saturating_sub(row.width());
     if let Some(toned) = a.toned.get(&n) {
-        words(model, toned, a.shift, base, room, &mut row);
+        words(model, toned, a.shift, &[], base, room, &mut row);
     }
     if n == a.cursor {
         row.pad_to(width);

@@ -1,12 +1,12 @@
 //! The lines at the bottom: the newest answer, the keys, the command line with its errors.
 
-use super::{left_right, marker};
+use super::{left_right, marker, popup};
 use crate::diag::render::printable;
 use crate::engine::command::{COMMANDS, Group};
 use crate::engine::session::describe_event;
-use crate::ui::keymap::{Action, Binding, Does, KEYMAP, When};
-use crate::ui::layout::Class;
-use crate::ui::model::{CommandLine, Model};
+use crate::ui::keymap::{Action, Binding, Does, KEYMAP, Meaning, When};
+use crate::ui::layout::{Class, Pane};
+use crate::ui::model::{CommandLine, Model, Popup};
 use crate::ui::rows::{self, Row, clip, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -61,57 +61,97 @@ pub fn status(model: &Model, width: u16) -> Row {
     left_right(left, right, room)
 }
 
-/// How to get on at all, on the right; on the left as many other keys as fit.
+/// How to get on at all, on the right; on the left as many other keys as fit, the most used ones
+/// in any case ([`Rank`]). Only keys that do that here, for this user.
 pub fn hints(model: &Model, width: u16) -> Row {
     let t = model.theme;
     let room = usize::from(width);
-    // Values that the user asked to see take the place of the keys.
-    let shown = model.session.display_lines();
-    if !shown.is_empty() {
-        let text = printable(&format!(" {}", shown.join("   ")));
-        return Row::text(clip(&text, room), t.strong());
-    }
     let one = |b: &Binding| {
         let key = b.keys.first().map(|k| k.name()).unwrap_or_default();
         // A key that is a command is written heavier than one that only looks.
         let style = if matches!(b.does, Does::Command(_)) { t.accent() } else { t.strong() };
         Row::text(format!(" {key}"), style).with(format!(" {} ", b.hint), t.dim())
     };
-    let basic = |b: &&Binding| {
-        matches!(
-            b.does,
-            Does::Act(Action::OpenLine) | Does::Command("help") | Does::Command("quit")
-        )
-    };
-    let module = model.has_module();
+    let mode = crate::ui::update::mode(model);
     let lesson = model.lesson.is_some();
+    let solved = model.lesson.as_ref().is_some_and(|play| play.is_solved());
     let idle = !model.session.can_step();
-    let here = When::In(model.focus);
-    let own = || KEYMAP.iter().filter(move |b| b.when == here);
-    let holds = move |b: &&Binding| {
-        let has_place = match b.when {
-            When::Module => module,
-            When::Lesson => lesson,
-            When::In(_) => false,
-            _ => true,
+    let holds = |b: &&Binding| {
+        let does = match b.does {
+            Does::Command(c) => Meaning::Command(c),
+            Does::Act(a) => Meaning::Act(a),
         };
-        // The pane with the focus may have another use for the key.
-        let taken = || own().any(|o| o.keys.first() == b.keys.first());
-        // Where nothing is run there is nowhere to go.
-        let useless = idle && matches!(b.does, Does::Command(c) if runs(c));
-        !b.hint.is_empty() && has_place && !taken() && !useless
+        // The pane with the focus, a lesson or the user may have another use for the key.
+        let means = b.keys.first().and_then(|k| model.keys.find(*k, mode, lesson)) == Some(does);
+        let place = b.when.holds(mode) && (lesson || b.when != When::Lesson);
+        // Where nothing is run there is nowhere to go, and what is not there cannot be chosen.
+        let useless = match (b.does, b.when) {
+            (Does::Command("proceed"), When::Lesson) => !solved,
+            (Does::Command("hint") | Does::Act(Action::WriteLine(_)), When::Lesson) => solved,
+            (Does::Act(Action::OpenSieve), _) => {
+                matches!(model.popup, Some((Popup::Jumps(_), _)))
+            }
+            (Does::Act(Action::Page(_)), When::Popup) => popup::max_scroll(model) == 0,
+            (Does::Command(c), _) => idle && runs(c),
+            (_, When::In(Pane::Stops)) => model.listed_stops().is_empty(),
+            (_, When::In(Pane::Budget)) => model.derived.shares.is_empty(),
+            _ => false,
+        };
+        !b.hint.is_empty() && place && means && !useless
     };
-    let hinted = || own().filter(|b| !b.hint.is_empty()).chain(KEYMAP.iter().filter(holds));
-    let right = Row(hinted().filter(basic).flat_map(|b| one(b).0).collect());
-    let mut left = Row::new();
-    for b in hinted().filter(|b| !basic(b)) {
-        let more = one(b);
-        if left.width() + more.width() + right.width() >= room {
-            break;
-        }
-        left.0.extend(more.0);
+    let pane = |b: &&Binding| matches!(b.when, When::In(_));
+    let all = || KEYMAP.iter().filter(pane).chain(KEYMAP.iter().filter(|b| !pane(b)));
+    let hinted: Vec<&Binding> = all().filter(holds).collect();
+    let basic = |b: &&&Binding| Rank::of(b) == Rank::Basic;
+    let right = Row(hinted.iter().filter(basic).flat_map(|b| one(b).0).collect());
+    // Values that the user asked to see take the place of the keys.
+    let shown = model.session.display_lines();
+    if !shown.is_empty() {
+        let values = Row::text(printable(&format!(" {}", shown.join("   "))), t.strong());
+        let right = if values.width() + right.width() < room { right } else { Row::new() };
+        return left_right(values, right, room);
     }
-    left_right(left, right, room)
+    let mut by_rank: Vec<usize> = (0..hinted.len()).collect();
+    by_rank.sort_by_key(|n| Rank::of(hinted[*n]));
+    let mut left = room.saturating_sub(right.width() + 1);
+    let mut chosen = Vec::new();
+    for n in by_rank.into_iter().filter(|n| !basic(&&hinted[*n])) {
+        let w = one(hinted[n]).width();
+        if w > left {
+            continue;
+        }
+        left -= w;
+        chosen.push(n);
+    }
+    chosen.sort_unstable();
+    left_right(Row(chosen.into_iter().flat_map(|n| one(hinted[n]).0).collect()), right, room)
+}
+
+/// How much a key is missed where it is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// How to get help, to leave, and to do all else.
+    Basic,
+    /// What is pressed most.
+    Most,
+    /// What the pane with the focus, or a lesson, has of its own.
+    Own,
+    /// What is pressed much.
+    Much,
+    /// The others.
+    Other,
+}
+
+impl Rank {
+    fn of(b: &Binding) -> Rank {
+        match (b.does, b.when) {
+            (Does::Act(Action::OpenLine) | Does::Command("help" | "quit"), _) => Rank::Basic,
+            (Does::Command("step" | "continue" | "finish"), _) => Rank::Most,
+            (_, When::In(_) | When::Lesson) => Rank::Own,
+            (Does::Command("reverse-step" | "next"), _) => Rank::Much,
+            _ => Rank::Other,
+        }
+    }
 }
 
 /// Whether a command moves through the run.

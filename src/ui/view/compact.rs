@@ -1,40 +1,40 @@
 //! The small screen: both rings in one table, and the selected descriptor in a few lines.
 
 use super::rings::{
-    self, address, digits, finish, flags, fold, head, hidden, length, news_mark, phase,
+    self, LIFE, address, digits, finish, flags, fold, head, hidden, length, news_mark, phase,
 };
 use super::{human, inspector};
 use crate::diag::render::printable;
+use crate::engine::ring::Life;
 use crate::udma::{Desc, Dir, View, Word, class, count_of, field};
 use crate::ui::folding::RingLine;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, wrap};
+use crate::ui::rows::{Hit, Row, first_fitting, width, wrap};
 
 /// Size, phases and free slots of both rings; where the other ring is if they are unlocked.
-pub fn title(model: &Model) -> String {
+pub fn title(model: &Model, room: usize) -> String {
     let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
         return "no queue".to_owned();
     };
-    let one = |d| {
+    let one = |d: Dir, phase: bool| {
         let sw = q.sw(d);
+        let name = d.name().to_uppercase();
         if sw.size == 0 {
-            return format!("{} not known", d.name().to_uppercase());
+            return format!("{name} not known");
         }
         let free = q.free(d).map_or(String::new(), |n| format!(" {n} free"));
-        format!(
-            "{} {} phase {}{free}",
-            d.name().to_uppercase(),
-            count_of(sw.size, "slot"),
-            sw.desc_ring_id
-        )
+        let phase = if phase { format!(" phase {}", sw.desc_ring_id) } else { String::new() };
+        format!("{name} {}{phase}{free}", count_of(sw.size, "slot"))
     };
     let other = model.selection.dir.other();
     let lock = match model.is_unlocked() {
         true => format!("unlocked, {other} at {}: ", model.cursor_of(other)),
         false => String::new(),
     };
-    format!("{lock}{}, {}", one(Dir::Tx), one(Dir::Rx))
+    // The phase stands in each line, too.
+    let both = |phase| format!("{lock}{}, {}", one(Dir::Tx, phase), one(Dir::Rx, phase));
+    first_fitting([both(true), both(false)], room)
 }
 
 /// Fewest events that are shown below the rings.
@@ -69,26 +69,116 @@ pub fn table(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
+/// Which columns the table has.
+struct Columns {
+    digits: usize,
+    /// Columns of a life in words with the blank behind it; none where addresses would not be
+    /// told from each other. The glyph says it too.
+    life: usize,
+    length: usize,
+    source: usize,
+    target: usize,
+}
+
+impl Columns {
+    fn new(model: &Model, width: usize) -> Columns {
+        let digits = digits(model);
+        let length = rings::length_column(model, Dir::Tx);
+        // Tx: life, phase, flags, length, source; Rx: its marks and life, flags, destination.
+        let fixed = head_width(digits)
+            + 2
+            + flags_width(Dir::Tx)
+            + length
+            + 1
+            + 1
+            + RX_MARKS
+            + flags_width(Dir::Rx);
+        let lone = model.arrangement.lone;
+        let life = LIFE + 1;
+        let needs = model.derived.address_needs.1 * 2;
+        let life = if lone.is_some() || width >= fixed + 2 * life + needs { life } else { 0 };
+        let room = width.saturating_sub(fixed + 2 * life);
+        // A ring without its other direction has the room of both.
+        let (source, target) = match lone {
+            Some(Dir::Tx) => (room.saturating_sub(1), 1),
+            Some(Dir::Rx) => ("source".len() + 2, room.saturating_sub("source".len() + 2)),
+            None => shares(model, room),
+        };
+        Columns { digits, life, length, source, target }
+    }
+
+    fn headings(&self) -> String {
+        let name = |text: &str| format!("{text:<w$}", w = self.life);
+        let at = if self.target < "destination".len() { "dest" } else { "destination" };
+        format!(
+            "{:h$}{}p {:<tf$}{:>l$} {:<s$} {:m$}{}{:<rf$}{at}",
+            "",
+            name(if self.life > 0 { "tx" } else { "" }),
+            "flags",
+            "length",
+            "source",
+            "",
+            name(if self.life > 0 { "rx" } else { "" }),
+            "flags",
+            h = head_width(self.digits),
+            tf = flags_width(Dir::Tx),
+            l = self.length,
+            s = self.source,
+            m = RX_MARKS,
+            rf = flags_width(Dir::Rx),
+        )
+    }
+}
+
+impl Columns {
+    /// The column in which the Rx half begins.
+    fn rx(&self) -> usize {
+        let tx = head_width(self.digits) + self.life + 2 + flags_width(Dir::Tx);
+        tx + self.length + 1 + self.source + 1
+    }
+
+    /// A life in words where it has room; of an empty slot in any case.
+    fn life(&self, life: Life, desc: Desc) -> String {
+        match self.life {
+            0 if desc.is_zero() => life.name().to_owned(),
+            w => format!("{:<w$}", if w > 0 { life.name() } else { "" }),
+        }
+    }
+}
+
+/// Columns of the marks, the glyph and the link before an Rx life.
+const RX_MARKS: usize = 3;
+
+fn head_width(digits: usize) -> usize {
+    rings::MARKS + digits + 3
+}
+
+fn flags_width(dir: Dir) -> usize {
+    rings::flag_fields(dir).count() + 1
+}
+
+/// The room of both addresses: a half each, unless what is in sight fits otherwise.
+fn shares(model: &Model, room: usize) -> (usize, usize) {
+    let need = |dir| {
+        let all = rings::shown(model, dir).map(|d| width(&address(model, d, dir, usize::MAX)));
+        all.max().unwrap_or(0)
+    };
+    let half = room / 2;
+    let source = match (need(Dir::Tx), need(Dir::Rx)) {
+        (tx, rx) if tx <= half && rx <= room - half => half,
+        // The one that needs less has what it needs.
+        (tx, rx) if tx < rx => tx.max("source".len()).min(half),
+        (_, rx) => (room - rx.max("dest".len()).min(room - half)).max(half),
+    };
+    (source, room - source)
+}
+
 /// A line per slot with both directions.
 fn rings(model: &Model, width: usize) -> Vec<Row> {
     let t = model.theme;
-    let d = digits(model);
-    let left = 3 + d + 3;
-    let (tx_flags, rx_flags) =
-        (rings::flag_fields(Dir::Tx).count(), rings::flag_fields(Dir::Rx).count());
-    // tx: life, phase, flags, length, source; rx: glyph and life, flags, destination.
-    let fixed = left + 8 + 3 + tx_flags + 1 + 7 + 1 + 1 + 10 + rx_flags + 1;
-    let addresses = width.saturating_sub(fixed);
-    // A ring without its other direction has the room of both.
-    let (source, target) = match model.arrangement.lone {
-        Some(Dir::Tx) => (addresses.saturating_sub(1), 1),
-        Some(Dir::Rx) => (8, addresses.saturating_sub(8)),
-        None => (addresses / 2, addresses - addresses / 2),
-    };
-    let headings = format!(
-        "{:left$}{:<8} p {:<tx_flags$} {:>7} {:<source$}   {:<8} {:<rx_flags$} {}",
-        "", "tx", "flags", "length", "source", "rx", "flags", "destination"
-    );
+    let cols = Columns::new(model, width);
+    let d = cols.digits;
+    let headings = cols.headings();
     let mut out = vec![Row::text(headings, t.dim())];
     for line in &model.derived.ring {
         let slot = match *line {
@@ -110,16 +200,16 @@ fn rings(model: &Model, width: usize) -> Vec<Row> {
         let changed = model.slot_changed(Dir::Tx, slot);
         let mut row = head(model, Dir::Tx, slot, d);
         if let Some((desc, life)) = model.slot(Dir::Tx, slot) {
-            row.push(format!("{:<8} ", life.name()), t.life(life));
+            row.push(cols.life(life, desc), t.life(life));
             if !desc.is_zero() {
                 phase(&mut row, model, Dir::Tx, desc);
                 row.push(" ", t.text());
                 flags(&mut row, t, Dir::Tx, desc);
-                row.push(format!("{:>7} ", length(desc, Dir::Tx)), t.text());
-                row.push(address(model, desc, Dir::Tx, source), t.text());
+                row.push(format!("{:>l$} ", length(desc, Dir::Tx), l = cols.length), t.text());
+                row.push(address(model, desc, Dir::Tx, cols.source), t.text());
             }
         }
-        row.pad_to(left + 8 + 3 + tx_flags + 1 + 7 + 1 + source);
+        row.pad_to(cols.rx());
         let mut row = finish(row, model, Dir::Tx, slot, changed);
         let mut rx = Row::new();
         let rx_changed = model.slot_changed(Dir::Rx, slot);
@@ -127,10 +217,10 @@ fn rings(model: &Model, width: usize) -> Vec<Row> {
             rx.push(news_mark(model, Dir::Rx, slot), t.accent());
             rx.push(life.glyph(t.ascii).to_string(), t.life(life));
             rx.push(rings::link(model, Dir::Rx, slot).to_string(), t.accent());
-            rx.push(format!("{:<8}", life.name()), t.life(life));
+            rx.push(cols.life(life, desc), t.life(life));
             if !desc.is_zero() {
                 flags(&mut rx, t, Dir::Rx, desc);
-                rx.push(address(model, desc, Dir::Rx, target), t.text());
+                rx.push(address(model, desc, Dir::Rx, cols.target), t.text());
             }
         }
         row.0.extend(finish(rx, model, Dir::Rx, slot, rx_changed).0);

@@ -1,11 +1,11 @@
 //! The events around the position: what happened, what comes.
 
 use crate::diag::render::printable;
-use crate::engine::ring::{Agent, EventKind};
+use crate::engine::ring::{Agent, Event, EventKind};
 use crate::engine::session::describe_event;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, clip};
+use crate::ui::rows::{Hit, Row, clip, width as width_of};
 use crate::ui::source::short;
 
 /// A line per event; those still to come are less weighty.
@@ -14,7 +14,14 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
     let here = model.session.position();
     let last = model.derived.events.last().map_or(0, |e| e.n);
     let digits = last.to_string().len().max(3);
-    let agents = if model.has_module() { 5 } else { 4 };
+    // The selected queue is meant where no other is named.
+    let agent = |e: &Event| match e.agent {
+        Agent::Engine(id) if Some(id) == model.queue() => "eng".to_owned(),
+        Agent::Seq(engine) => short(engine).to_owned(),
+        other => other.to_string(),
+    };
+    let agents = model.derived.events.iter().map(|e| width_of(&agent(e))).max().unwrap_or(0);
+    let agents = agents.max(if model.has_module() { 5 } else { 4 });
     let mut out = Vec::new();
     if model.derived.events.is_empty() {
         out.push(Row::text("nothing happens", t.dim()));
@@ -42,13 +49,7 @@ pub fn rows(model: &Model, width: usize) -> Vec<Row> {
             [] => row.push(" ", t.text()),
             _ => row.push("*", t.accent()),
         }
-        // The selected queue is meant where no other is named.
-        let agent = match e.agent {
-            Agent::Engine(id) if Some(id) == model.queue() => "eng".to_owned(),
-            Agent::Seq(engine) => short(engine).to_owned(),
-            other => other.to_string(),
-        };
-        row.push(format!("{agent:<agents$} "), if e.n == here { t.strong() } else { t.dim() });
+        row.push(format!("{:<agents$} ", agent(e)), if e.n == here { t.strong() } else { t.dim() });
         let room = width.saturating_sub(row.width());
         let begins = if matches!(e.kind, EventKind::Inst { .. }) { "begins " } else { "" };
         let p = model.session.program();

@@ -36,9 +36,8 @@ pub fn draw(model: &Model, buf: &mut Buffer) {
 
 /// The most that it may take of a screen.
 fn outer(screen: Rect) -> Rect {
-    let (x, y) = (u16::from(screen.width > 4), u16::from(screen.height > 4));
-    let height = screen.height - y * (KEPT + 1);
-    Rect { x: screen.x + x, y: screen.y + y, width: screen.width - 2 * x, height }
+    let y = u16::from(screen.height > 4);
+    Rect { y: screen.y + y, height: screen.height - y * (KEPT + 1), ..screen }
 }
 
 /// Of what it is, which descriptor is the current one, and when it was run.

@@ -19,10 +19,20 @@ use crate::ui::seams;
 use crate::ui::ties::{has_slot, slots_of};
 use ratatui::style::Style;
 
-/// The slot and its sentence.
-pub fn title(model: &Model) -> String {
+/// The slot and its sentence; where that has not the room the pane begins with the sentence.
+pub fn title(model: &Model, room: usize) -> String {
+    let whole = whole_title(model);
+    if width(&whole) <= room { whole } else { heading(model) }
+}
+
+fn whole_title(model: &Model) -> String {
     format!("{}: {}", heading(model), sentence(model))
 }
+
+/// Columns of a pane that its title cannot have, at most.
+const BESIDE_TITLE: usize = 5;
+/// Rows that the sentence may take.
+const SENTENCE: usize = 2;
 
 /// The slot and what it is at.
 pub fn heading(model: &Model) -> String {
@@ -99,10 +109,17 @@ fn whole(model: &Model, room: usize, height: usize) -> Vec<Row> {
     below.extend(meaning(model, desc, view, room));
     below.extend(flipping(model, room));
     let told = below.len();
+    let sentence = match width(&whole_title(model)) + BESIDE_TITLE > room {
+        true => wrap(&sentence(model), room.saturating_sub(1)),
+        false => Vec::new(),
+    };
+    let rows = sentence.iter().map(|l| Row::text(l, model.theme.strong()));
+    let sentence = super::source::as_fits(rows.collect(), SENTENCE, room);
     if view == View::Tx || view == View::Meta {
         below.extend(overlay(model, desc, room));
     }
-    let mut have = 1 + words.len() + rulers.iter().map(Vec::len).sum::<usize>() + below.len();
+    let mut have =
+        sentence.len() + 1 + words.len() + rulers.iter().map(Vec::len).sum::<usize>() + below.len();
     if scrolls(model) {
         let (selected, _) = model.bit();
         for (word, ruler) in words.iter().zip(&mut rulers).rev().filter(|(w, _)| **w != selected) {
@@ -117,7 +134,8 @@ fn whole(model: &Model, room: usize, height: usize) -> Vec<Row> {
             below.truncate(told);
         }
     }
-    let mut out = vec![bytes(model, desc)];
+    let mut out = sentence;
+    out.push(bytes(model, desc));
     for (&word, ruler) in words.iter().zip(rulers) {
         let mut head = word_line(model, desc, word);
         if word == Word::BufPtr && !desc.is_zero() {

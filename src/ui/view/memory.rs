@@ -95,6 +95,9 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
             chars.push_hit(c.to_string(), style, hit);
         }
         row.push(if before { "]" } else { " " }, t.accent());
+        if !offset && row.width() + chars.width() < width {
+            row.push(" ", t.text());
+        }
         row.0.extend(chars.0);
         out.push(row);
     }

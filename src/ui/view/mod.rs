@@ -62,6 +62,9 @@ pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
         return;
     }
     let (across, down) = model.theme.lines();
+    let inner = Areas::inner(area);
+    let mut shown = pane_rows(model, pane, inner.width, inner.height);
+    shown.truncate(inner.height.into());
     if area.height > 1 {
         let focused = model.focus == pane;
         let mark = if focused { model.theme.cursor() } else { across };
@@ -70,20 +73,67 @@ pub fn draw_pane(model: &Model, pane: Pane, area: Rect, buf: &mut Buffer) {
             tabs(model, pane, focused, &mut row);
         }
         let room = usize::from(area.width).saturating_sub(3 + row.width());
-        let title = format!(" {} ", clip(&pane_title(model, pane), room));
+        let title = format!(" {} ", clip(&pane_title(model, pane, room), room));
         let style = if pane.is_tab() { model.theme.text() } else { model.theme.title(focused) };
         row.push(title, style);
         let rest = usize::from(area.width).saturating_sub(row.width());
-        row.push(across.to_string().repeat(rest), model.theme.border());
+        let more = beyond(model, pane, &shown);
+        let more = if more.is_empty() { more } else { format!(" {more} ") };
+        let line = rest.checked_sub(width(&more) + 1).filter(|_| !more.is_empty());
+        row.push(across.to_string().repeat(line.unwrap_or(rest)), model.theme.border());
+        if line.is_some() {
+            row.push(more, model.theme.dim());
+            row.push(across.to_string(), model.theme.border());
+        }
         rows::draw(&[row], area, buf);
     }
-    let inner = Areas::inner(area);
     if area.x > 0 && area.width > 1 {
         for y in inner.top()..inner.bottom() {
             buf.set_stringn(area.x, y, down.to_string(), 1, model.theme.border());
         }
     }
-    rows::draw(&pane_rows(model, pane, inner.width, inner.height), inner, buf);
+    rows::draw(&shown, inner, buf);
+}
+
+/// How many of a pane's entries there are above those that are shown, and below, where its title
+/// and its rows do not tell it.
+fn beyond(model: &Model, pane: Pane, shown: &[Row]) -> String {
+    let of_ring = |dir| {
+        let lines = model.lines_of(dir);
+        let (first, last) = (lines.first(), lines.last());
+        let end = last.map_or(0, |l| l.end());
+        let size = if shares(model) { model.slots() } else { model.ring_size(dir) };
+        (first.map_or(0, |l| l.first()), size.saturating_sub(end))
+    };
+    let of_entries = |all: usize, place: fn(Hit) -> Option<usize>| {
+        let pieces = shown.iter().flat_map(|r| &r.0);
+        let places = || pieces.clone().filter_map(|p| place(p.hit?));
+        let below = places().max().map_or(0, |last| all.saturating_sub(last + 1));
+        (places().min().unwrap_or(0) as u64, below as u64)
+    };
+    let (above, below) = match pane {
+        Pane::Tx => of_ring(crate::udma::Dir::Tx),
+        Pane::Rx => of_ring(crate::udma::Dir::Rx),
+        Pane::Budget => of_entries(model.derived.shares.len(), |h| match h {
+            Hit::Budget(k) => Some(k),
+            _ => None,
+        }),
+        Pane::Stops => of_entries(model.listed_stops().len(), |h| match h {
+            Hit::Stop(k) => Some(k),
+            _ => None,
+        }),
+        Pane::Passes => of_entries(model.passes.rows.len(), |h| match h {
+            Hit::Pass(k) => Some(k),
+            _ => None,
+        }),
+        // What is below is told in the last row.
+        Pane::Checks => of_entries(0, |h| match h {
+            Hit::Finding(k) => Some(k),
+            _ => None,
+        }),
+        _ => (0, 0),
+    };
+    model.theme.scrolled(above, below)
 }
 
 /// The names of the panes that share a place; each can be clicked.
@@ -136,12 +186,12 @@ fn shares(model: &Model) -> bool {
     model.derived.areas.shared
 }
 
-fn pane_title(model: &Model, pane: Pane) -> String {
+fn pane_title(model: &Model, pane: Pane, room: usize) -> String {
     match pane {
-        Pane::Tx | Pane::Rx if shares(model) => compact::title(model),
-        Pane::Tx => rings::title(model, crate::udma::Dir::Tx),
-        Pane::Rx => rings::title(model, crate::udma::Dir::Rx),
-        Pane::Inspector => inspector::title(model),
+        Pane::Tx | Pane::Rx if shares(model) => compact::title(model, room),
+        Pane::Tx => rings::title(model, crate::udma::Dir::Tx, room),
+        Pane::Rx => rings::title(model, crate::udma::Dir::Rx, room),
+        Pane::Inspector => inspector::title(model, room),
         Pane::Memory => memory::title(model),
         Pane::Checks => checks::title(model),
         Pane::Source if model.has_assembly() => assembly::title(model),

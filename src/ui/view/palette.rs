@@ -25,10 +25,13 @@ pub fn draw(model: &Model, buf: &mut Buffer) -> Option<Position> {
     let room = usize::from(w).saturating_sub(4);
     let t = model.theme;
     let shown = clip(p.input.value(), room.saturating_sub(3));
-    let mut content = vec![Row::text(format!("{} ", t.cursor()), t.accent()).with(shown, t.text())];
+    let mut content = vec![Row::text("/ ", t.accent()).with(shown, t.text())];
     content.extend(list(model, p, room, inner.saturating_sub(1)));
+    let rows = inner.saturating_sub(1);
+    let hidden = p.found.len().saturating_sub(p.cursor.max(rows.saturating_sub(1)) + 1);
+    let more = if hidden > 0 { format!("{hidden} more below, ") } else { String::new() };
     let below = format!(
-        "{} of {}, Enter does it, Tab writes it, Esc closes",
+        "{more}{} of {}, Enter does it, Tab writes it, Esc closes",
         p.found.len(),
         p.entries.len()
     );

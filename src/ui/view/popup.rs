@@ -4,7 +4,7 @@
 use super::help::{self, Part};
 use crate::diag::render::printable;
 use crate::ui::model::{Model, Popup};
-use crate::ui::rows::{self, Row, clip, clip_front, width, wrap};
+use crate::ui::rows::{self, Row, broken, clip, clip_front, width, wrap};
 use crate::ui::sieve::Sieve;
 use crate::ui::theme::Theme;
 use ratatui::buffer::Buffer;
@@ -21,7 +21,7 @@ pub const KEPT: u16 = 2;
 fn area(screen: Rect, lines: usize, widest: usize) -> Rect {
     let w =
         screen.width.saturating_sub(4).min(WIDEST).min((widest as u16).saturating_add(4).max(40));
-    let w = w.max(1).min(screen.width);
+    let w = no_slivers(w.max(1).min(screen.width), screen.width);
     let h = (lines.min(usize::from(u16::MAX) - 2) as u16 + 2)
         .min(screen.height.saturating_sub(KEPT + 1))
         .max(1)
@@ -148,15 +148,18 @@ fn fit(line: &str, room: usize) -> Vec<String> {
             .chain(below.into_iter().map(|l| format!("{:set_in$}{l}", "")))
             .collect();
     }
-    let broken = wrap(line, room.saturating_sub(indent + 2));
-    let set =
-        |(i, l): (usize, String)| format!("{:w$}{l}", "", w = indent + if i == 0 { 0 } else { 2 });
-    broken.into_iter().enumerate().map(set).collect()
+    let text = line.get(indent..).unwrap_or_default();
+    let parts = broken(text, room.saturating_sub(indent + 2)).into_iter();
+    let set = |(i, part): (usize, std::ops::Range<usize>)| {
+        let l = text.get(part).unwrap_or_default();
+        format!("{:w$}{l}", "", w = indent + if i == 0 { 0 } else { 2 })
+    };
+    parts.enumerate().map(set).collect()
 }
 
 /// Where it lies, which does not change while something is searched for, and what it shows.
 fn measured(model: &Model, screen: Rect) -> (Rect, Shown) {
-    let room = usize::from(screen.width.saturating_sub(8).min(WIDEST - 4));
+    let room = usize::from(wide(screen.width).saturating_sub(4));
     let parts = parts(model, room);
     let all = shown(model.theme, &parts, &Sieve::default());
     let widest = all.rows.iter().map(Row::width).max().unwrap_or(0);
@@ -254,8 +257,17 @@ fn searching(
 
 /// Columns of a popup that is as wide as there is room for.
 pub fn wide(screen: u16) -> u16 {
-    screen.saturating_sub(4).clamp(1, WIDEST).min(screen.max(1))
+    no_slivers(screen.saturating_sub(4).clamp(1, WIDEST).min(screen.max(1)), screen)
 }
+
+/// So many columns of a screen, or all of it where beside them only words would be left that say
+/// nothing.
+pub fn no_slivers(w: u16, screen: u16) -> u16 {
+    if screen.saturating_sub(w) < 2 * SLIVER { screen } else { w }
+}
+
+/// Fewest columns that are left on either side of what lies over the screen.
+const SLIVER: u16 = 8;
 
 /// The rows of a popup: its name above, how to leave below, the content between from a row on.
 pub fn frame(

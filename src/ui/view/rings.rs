@@ -10,7 +10,7 @@ use crate::ui::folding::{Fold, RingCursor, RingLine};
 use crate::ui::layout::{Areas, Pane};
 use crate::ui::links::Subject;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, clip, clip_middle, width as width_of};
+use crate::ui::rows::{DOTS, Hit, Row, clip, clip_front, first_fitting, width as width_of};
 use crate::ui::theme::Theme;
 use ratatui::style::Modifier;
 
@@ -18,7 +18,7 @@ use ratatui::style::Modifier;
 const UNLOCKED: &str = "  unlocked";
 
 /// Slots, phase and free slots of a ring.
-pub fn title(model: &Model, dir: Dir) -> String {
+pub fn title(model: &Model, dir: Dir, room: usize) -> String {
     let lock = if model.is_unlocked() { UNLOCKED } else { "" };
     let name = format!("{}{lock}", dir.name().to_uppercase());
     let Some(q) = model.queue().and_then(|id| model.session.machine().queue(id)) else {
@@ -29,7 +29,11 @@ pub fn title(model: &Model, dir: Dir) -> String {
         return format!("{name}  not known");
     }
     let free = q.free(dir).map_or(String::new(), |n| format!("  {n} free"));
-    format!("{name}  {}  phase {}{free}", count_of(sw.size, "slot"), sw.desc_ring_id)
+    let slots = count_of(sw.size, "slot");
+    let whole = format!("{name}  {slots}  phase {}{free}", sw.desc_ring_id);
+    // The phase stands in each line of the ring, too.
+    let short = format!("{name}  {slots}{free}").replace("  ", " ");
+    first_fitting([whole.clone(), whole.replace("  ", " "), short], room)
 }
 
 /// The lines of a ring, headings first.
@@ -108,13 +112,7 @@ impl Columns {
         let op = dir == Dir::Tx && width >= 56;
         let flags = flag_fields(dir).count() + 1;
         let left = MARKS + digits + 3 + 3 + flags + if op { OP + 1 } else { 0 };
-        // No wider than what is in sight, so that addresses have the room.
-        let shown = model.lines_of(dir).iter().filter_map(|line| match line {
-            RingLine::Slot(slot) => model.slot(dir, *slot),
-            _ => None,
-        });
-        let longest = shown.filter(|(d, _)| !d.is_zero()).map(|(d, _)| width_of(&length(d, dir)));
-        let length = longest.max().unwrap_or(0).max("length".len());
+        let length = length_column(model, dir);
         let life = if op || lives_fit(model, (dir, width), digits) { LIFE } else { 0 };
         Columns { digits, life, op, length, addr: width.saturating_sub(left + life + length + 1) }
     }
@@ -160,13 +158,28 @@ impl Columns {
     }
 }
 
+/// Columns of the lengths: no more than what is in sight takes, so that addresses have the room.
+pub fn length_column(model: &Model, dir: Dir) -> usize {
+    let lengths = shown(model, dir).map(|d| width_of(&length(d, dir)));
+    lengths.max().unwrap_or(0).max("length".len())
+}
+
+/// The descriptors in sight.
+pub fn shown(model: &Model, dir: Dir) -> impl Iterator<Item = Desc> {
+    let slots = model.lines_of(dir).iter().filter_map(move |line| match line {
+        RingLine::Slot(slot) => model.slot(dir, *slot),
+        _ => None,
+    });
+    slots.map(|s| s.0).filter(|d| !d.is_zero())
+}
+
 /// Whether the life has room in words beside addresses that can be told from each other: in both
 /// rings, or in none.
 fn lives_fit(model: &Model, (dir, width): (Dir, usize), digits: usize) -> bool {
     let needs = model.derived.address_needs.1;
     let fits = |dir: Dir, width: usize| {
         let fixed = MARKS + digits + 3 + LIFE + 3 + flag_fields(dir).count() + 2;
-        width >= fixed + "length".len() + needs
+        width >= fixed + length_column(model, dir) + needs
     };
     let other = dir.other();
     let beside =
@@ -175,13 +188,13 @@ fn lives_fit(model: &Model, (dir, width): (Dir, usize), digits: usize) -> bool {
 }
 
 /// Columns in which every address can be told from others: as much of a region's name as no other
-/// of the program begins with, and the longest offset.
+/// of the program begins with, with the dots for the rest, and the longest offset.
 pub fn address_needs(model: &Model) -> usize {
     let mut names: Vec<&str> = model.session.program().regions.iter().map(|r| &*r.name).collect();
     names.sort_unstable();
     let alike = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let most = names.windows(2).map(|w| alike(w[0], w[1])).max().unwrap_or(0);
-    let letters = (most + 1).max(NAME);
+    let letters = (most + 1).max(NAME) + DOTS.len();
     let needs = |r: &crate::engine::program::Region| {
         let offset = format!("+{:#x}", r.len.saturating_sub(1)).len();
         width_of(&r.name).min(letters) + offset
@@ -192,8 +205,9 @@ pub fn address_needs(model: &Model) -> usize {
 /// Fewest letters of a region's name.
 const NAME: usize = 2;
 /// Cursor marks and the glyph.
-const MARKS: usize = 3;
-const LIFE: usize = 7;
+pub const MARKS: usize = 3;
+/// Columns of a life in words.
+pub const LIFE: usize = 7;
 const OP: usize = 9;
 
 /// The mark of a slot that is new since the files changed, or changed since the last stop.
@@ -335,15 +349,18 @@ pub fn address(model: &Model, desc: Desc, dir: Dir, room: usize) -> String {
     shortened(&long, room)
 }
 
-/// An address in at most `room` columns: its name is cut, its offset stays whole with its `0x`;
-/// where that has no room either, dots stand for what is left out.
+/// An address in at most `room` columns: of its name only the beginning is left, with dots for the
+/// rest; its offset stays whole, or only its end is left behind dots.
 fn shortened(long: &str, room: usize) -> String {
     match long.rsplit_once("+0x") {
-        Some((name, offset)) if offset.len() + 4 <= room => {
-            let head: String = name.chars().take(room - offset.len() - 3).collect();
-            format!("{head}+0x{offset}")
+        Some((name, offset)) => {
+            let offset = format!("+0x{offset}");
+            match room.checked_sub(width_of(&offset)).filter(|left| *left >= DOTS.len()) {
+                Some(left) => clip(name, left) + &offset,
+                None => clip_front(long, room),
+            }
         }
-        _ => clip_middle(long, room),
+        None => clip(long, room),
     }
 }
 
@@ -353,23 +370,24 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However little room there is, an offset without `0x` is not written, and one with it
-        /// is the whole one.
+        /// However little room there is: what is left out shows, and an offset with its `0x` is
+        /// the whole one.
         #[test]
-        fn an_offset_is_written_with_its_base(
+        fn an_offset_is_whole_or_shows_that_it_is_not(
             name in "[a-z_0-9]{1,20}",
             offset in 0u64..,
-            room in 1usize..50,
+            room in 2usize..50,
         ) {
             let digits = format!("+{offset:#x}");
             let long = format!("{name}{digits}");
             let short = shortened(&long, room);
             prop_assert!(width_of(&short) <= room, "{short}");
-            let cut = short.contains("..") && !name.contains("..");
-            match short.rsplit_once('+') {
-                Some((_, after)) if !cut => prop_assert_eq!(format!("+{after}"), digits),
-                // Digits alone are the end of a text that has no room for dots.
-                _ => prop_assert!(cut || room < 6, "{short}"),
+            match short.split_once(DOTS) {
+                None => prop_assert_eq!(&short, &long),
+                Some((head, tail)) => {
+                    prop_assert!(name.starts_with(head) && long.ends_with(tail), "{short}");
+                    prop_assert!(head.is_empty() || tail == digits, "{short}");
+                }
             }
         }
     }

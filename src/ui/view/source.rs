@@ -12,9 +12,10 @@ use crate::load::bir::listing::{Change, Listing};
 use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, clip, width as width_of, wrap};
+use crate::ui::rows::{DOTS, Hit, Row, clip, width as width_of, wrap};
 use crate::ui::source::{Toned, short, slots, split};
 use ratatui::style::{Modifier, Style};
+use std::ops::Range;
 
 /// Columns of the mark of a sequencer.
 const WHO: usize = 6;
@@ -175,7 +176,7 @@ fn line(model: &Model, listing: &Listing, n: usize, width: usize) -> Row {
     };
     let room = width.saturating_sub(row.width());
     match model.source.toned.get(&n) {
-        Some(toned) => words(model, toned, model.source.shift, style, room, &mut row),
+        Some(toned) => words(model, toned, model.source.shift, &[], style, room, &mut row),
         None => row.push(clip(&shifted(&printable(&l.text), model.source.shift), room), style),
     }
     if n == model.source.cursor {
@@ -193,24 +194,42 @@ fn shifted(text: &str, shift: usize) -> String {
     text.chars().skip(shift).collect()
 }
 
-/// The words of a line, each in its tone, from the first column that is shown on. Where they do not
-/// fit, and the text is not moved, those before the operands are left out first.
-pub fn words(model: &Model, toned: &Toned, shift: usize, base: Style, room: usize, row: &mut Row) {
-    let shorter = (shift == 0 && width_of(&toned.text) > room).then(|| toned.abridged()).flatten();
-    let toned = shorter.as_ref().unwrap_or(toned);
-    let clipped = clip(&shifted(&toned.text, shift), room);
+/// The words of a line, each in its tone, from the first column that is shown on; some of them
+/// marked as changed. Where they do not fit, and the text is not moved, those that tell least are
+/// left out first.
+pub fn words(
+    model: &Model,
+    toned: &Toned,
+    shift: usize,
+    changed: &[Range<usize>],
+    base: Style,
+    room: usize,
+    row: &mut Row,
+) {
+    let t = model.theme;
+    let shorter = if shift == 0 { toned.abridged(room, changed) } else { None };
+    let changed: Vec<Range<usize>> = match &shorter {
+        Some(s) => changed.iter().map(|r| s.stretch(r)).collect(),
+        None => changed.to_vec(),
+    };
+    let toned = shorter.as_ref().map_or(toned, |s| &s.line);
     let start = toned.text.chars().take(shift).map(char::len_utf8).sum::<usize>();
-    let mut at = 0;
-    for (upto, tone) in &toned.tones {
-        let upto = upto.saturating_sub(start).min(clipped.len());
-        if upto > at
-            && let Some(word) = clipped.get(at..upto)
-        {
-            row.push(word, model.theme.tone(*tone, base));
-            at = upto;
-        }
+    // Where a tone ends, or a changed stretch begins or ends.
+    let mut ends: Vec<usize> = toned.tones.iter().map(|t| t.0).collect();
+    ends.extend(changed.iter().flat_map(|r| [r.start, r.end]));
+    ends.push(toned.text.len());
+    ends.sort_unstable();
+    let mut all = Row::new();
+    let mut at = start;
+    for end in ends {
+        let Some(word) = toned.text.get(at..end).filter(|w| !w.is_empty()) else { continue };
+        let tone = toned.tones.iter().find(|t| t.0 > at).map(|t| t.1).unwrap_or_default();
+        let style = t.tone(tone, base);
+        let new = changed.iter().any(|r| r.contains(&at));
+        all.push(word, if new { t.changed_value(style) } else { style });
+        at = end;
     }
-    row.push(clipped.get(at..).unwrap_or_default(), base);
+    row.0.extend(all.clipped(room).0);
 }
 
 /// The line with the cursor: what it stems from, and its text in full.
@@ -233,15 +252,12 @@ fn detail(model: &Model, listing: &Listing, width: usize) -> Vec<Row> {
 
 /// As many rows as fit; where they are not all, the last one says so.
 pub fn as_fits(mut rows: Vec<Row>, fit: usize, width: usize) -> Vec<Row> {
-    if let Some(more) = rows.get(fit).map(Row::to_text)
-        && let Some(last) = fit.checked_sub(1).and_then(|n| rows.get_mut(n)).filter(|_| fit > 1)
-    {
-        let style = last.0.first().map(|p| p.style).unwrap_or_default();
-        let text = format!("{} {}", last.to_text().trim_end(), more.trim());
-        let room = width.saturating_sub(1).min(width_of(&text).saturating_sub(1));
-        *last = Row::text(clip(&text, room), style);
-    }
+    let more = rows.len() > fit;
     rows.truncate(fit);
+    if let Some(last) = rows.last_mut().filter(|_| more && fit > 1) {
+        let style = last.0.last().map(|p| p.style).unwrap_or_default();
+        *last = std::mem::take(last).with(" ", style).with(DOTS, style).clipped(width);
+    }
     rows
 }
 

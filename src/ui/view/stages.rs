@@ -1,7 +1,7 @@
 //! The passes of a module: a table of the stages, and below it the text before and after the
 //! selected one, side by side or with marks where there is less room.
 
-use super::source::{snapshots, strip, verdict};
+use super::source::{as_fits, snapshots, strip, verdict, words};
 use crate::bir::Pos;
 use crate::diag::render::printable;
 use crate::engine::command::Pass;
@@ -13,7 +13,7 @@ use crate::ui::aligned::{Kind, Shown, changed_words};
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
 use crate::ui::passes::{BESIDE, Proof, View, split};
-use crate::ui::rows::{Hit, Row, clip};
+use crate::ui::rows::{Hit, Row, broken, clip};
 use crate::ui::source::{Toned, short};
 use ratatui::style::{Modifier, Style};
 use std::ops::Range;
@@ -61,7 +61,7 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     }));
     if parts.detail > 0 {
         out.resize(parts.table + parts.texts, Row::new());
-        out.extend(detail(model, view, width).into_iter().take(parts.detail));
+        out.extend(as_fits(detail(model, view, width), parts.detail, width));
     }
     out
 }
@@ -123,34 +123,24 @@ fn in_full(
     width: usize,
 ) -> Vec<Row> {
     let t = model.theme;
-    let room = width.saturating_sub(sign.len()).max(1);
-    let mut out = vec![Row::text(sign, sign_style)];
-    let mut used = 0;
-    let mut piece = String::new();
-    let mut style = t.text();
-    for (at, c) in text.char_indices() {
-        let now = match changed.iter().any(|r| r.contains(&at)) {
-            true => t.changed_value(t.text()),
-            false => t.text(),
+    let room = width.saturating_sub(sign.len() + 1).max(1);
+    let line = |(k, line): (usize, Range<usize>)| {
+        let mut row = match k {
+            0 => Row::text(sign, sign_style),
+            _ => Row::text(" ".repeat(sign.len()), t.text()),
         };
-        let wide = crate::ui::rows::width(c.encode_utf8(&mut [0; 4]));
-        if now != style || used + wide > room {
-            if let Some(row) = out.last_mut() {
-                row.push(std::mem::take(&mut piece), style);
-            }
-            style = now;
+        let mut at = line.start;
+        while at < line.end {
+            let within = changed.iter().find(|r| r.contains(&at));
+            let next = || changed.iter().map(|r| r.start).filter(|s| *s > at).min();
+            let end = within.map(|r| r.end).or_else(next).unwrap_or(line.end).min(line.end);
+            let style = if within.is_some() { t.changed_value(t.text()) } else { t.text() };
+            row.push(text.get(at..end).unwrap_or_default(), style);
+            at = end;
         }
-        if used + wide > room {
-            out.push(Row::text(" ".repeat(sign.len()), t.text()));
-            used = 0;
-        }
-        piece.push(c);
-        used += wide;
-    }
-    if let Some(row) = out.last_mut() {
-        row.push(piece, style);
-    }
-    out
+        row
+    };
+    broken(text, room).into_iter().enumerate().map(line).collect()
 }
 
 fn cursor(model: &Model, mut row: Row, width: usize) -> Row {
@@ -350,8 +340,10 @@ fn side(
     let mut row = Row::text(mark, style);
     let linked = model.inst_linked(l.pos);
     row.push(if linked { t.linked() } else { ' ' }.to_string(), t.accent());
-    if after {
-        row.push(who(model, n), t.strong());
+    // In one column both texts have their numbers in the same place.
+    if (after || !beside) && !model.source.standing.is_empty() {
+        let text = if after { who(model, n) } else { String::new() };
+        row.push(format!("{text:<WHO$}"), t.strong());
     }
     let digits = view.before.lines.len().max(view.after.lines.len()).to_string().len().max(3);
     row.push(format!("{:>digits$} ", n + 1), t.dim());
@@ -370,7 +362,7 @@ fn side(
             &plain
         }
     };
-    words(model, toned, changed, base, room, &mut row);
+    words(model, toned, model.source.shift, changed, base, room, &mut row);
     row
 }
 
@@ -381,47 +373,5 @@ fn who(model: &Model, n: usize) -> String {
     let Some(first) = all.first() else { return String::new() };
     let mark = if first.begun { model.theme.cursor() } else { model.theme.waits() };
     let names: Vec<&str> = all.iter().map(|s| short(s.engine)).collect();
-    format!("{} ", clip(&format!("{mark}{}", names.join(",")), WHO - 1))
-}
-
-/// The words of a line, each in its tone, the changed ones marked.
-fn words(
-    model: &Model,
-    toned: &Toned,
-    changed: &[Range<usize>],
-    base: Style,
-    room: usize,
-    row: &mut Row,
-) {
-    let t = model.theme;
-    // Where a tone ends, or a changed stretch begins or ends.
-    let mut cuts: Vec<usize> = toned.tones.iter().map(|t| t.0).collect();
-    cuts.extend(changed.iter().flat_map(|r| [r.start, r.end]));
-    cuts.push(toned.text.len());
-    cuts.sort_unstable();
-    cuts.dedup();
-    let start: usize = toned.text.chars().take(model.source.shift).map(char::len_utf8).sum();
-    let (mut at, mut left) = (0, room);
-    for cut in cuts {
-        let tone = toned.tones.iter().find(|t| t.0 > at).map(|t| t.1).unwrap_or_default();
-        let mut style = t.tone(tone, base);
-        if changed.iter().any(|r| r.contains(&at)) {
-            style = t.changed_value(style);
-        }
-        let from = at.max(start);
-        at = cut;
-        let Some(word) = toned.text.get(from..cut).filter(|w| !w.is_empty()) else { continue };
-        if left == 0 {
-            break;
-        }
-        let rest = toned.text.get(cut..).unwrap_or_default();
-        let last = crate::ui::rows::width(word) + crate::ui::rows::width(rest) > left
-            && crate::ui::rows::width(word) >= left.saturating_sub(2);
-        let shown = if last { clip(&format!("{word}{rest}"), left) } else { word.to_owned() };
-        left = left.saturating_sub(crate::ui::rows::width(&shown));
-        row.push(shown, style);
-        if last {
-            break;
-        }
-    }
+    clip(&format!("{mark}{}", names.join(",")), WHO - 1)
 }

@@ -5,7 +5,7 @@ use crate::engine::session::{Stop, StopKind, Then};
 use crate::udma::count_of;
 use crate::ui::layout::Pane;
 use crate::ui::model::Model;
-use crate::ui::rows::{Hit, Row, clip};
+use crate::ui::rows::{Hit, Row, clip, wrap};
 use crate::ui::stops::Listed;
 
 /// How many there are.
@@ -41,9 +41,11 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     if listed.is_empty() {
         let text = [
             "no breakpoints, watchpoints, catchpoints or displays",
-            "b sets a breakpoint at the selected slot or line, w watches its bytes; : break, watch, catch, display",
+            "b sets a breakpoint at the selected slot or line, w watches its bytes",
+            ": opens the command line, for `break`, `watch`, `catch` and `display`",
         ];
-        return text.into_iter().map(|l| Row::text(clip(l, width), t.dim())).collect();
+        let lines = text.into_iter().flat_map(|l| wrap(l, width));
+        return lines.map(|l| Row::text(l, t.dim())).collect();
     }
     let head = format!("{:>5}  {:<3}  {:<7} {:>5}  {}", "num", "on", "kind", "hits", "where, when");
     let mut out = vec![Row::text(clip(&head, width), t.dim())];

@@ -132,6 +132,26 @@ pub fn rows(model: &Model, width: usize, height: usize) -> Vec<Row> {
     out
 }
 
+/// The timeline as it is drawn, with every lane; nothing where there is none.
+pub fn text(model: &Model) -> Option<Vec<String>> {
+    let (strip, lanes) = (model.derived.strip?, model.derived.lanes.as_ref()?);
+    let d = Draw::new(model, strip, lanes);
+    let mut rows = vec![Row::text(title(model), model.theme.text()), d.signs("")];
+    rows.extend(lines(lanes, usize::MAX).into_iter().map(|line| d.line(line)));
+    rows.push(d.ruler());
+    rows.extend(d.legend(usize::MAX, usize::MAX));
+    Some(rows.iter().map(|r| r.to_text().trim_end().to_owned()).collect())
+}
+
+/// Whose lane it is, in words.
+pub fn name(lane: Lane) -> String {
+    match lane {
+        Lane::Host => "host".to_owned(),
+        Lane::Seq(e) => short(e).to_owned(),
+        Lane::Ring(id, dir) => format!("{id} {dir}"),
+    }
+}
+
 /// Rows of the signs, the lanes and the ruler.
 pub fn lane_rows(model: &Model, height: usize) -> usize {
     let (n, room) = scroll(model, height);
@@ -301,11 +321,8 @@ impl<'a> Draw<'a> {
 
     /// How many lines there are above those that are shown, and below.
     fn scrolled(&self, above: usize, below: usize) -> String {
-        let (up, down) = (self.glyph('↑', '^'), self.glyph('↓', 'v'));
-        let part = |n: usize, to: char| if n > 0 { format!("{n}{to}") } else { String::new() };
-        let both = [part(above, up), part(below, down)];
-        let both: Vec<&str> = both.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
-        if both.is_empty() { String::new() } else { format!("more {}", both.join(" ")) }
+        let both = self.t.scrolled(above as u64, below as u64);
+        if both.is_empty() { both } else { format!("more {both}") }
     }
 
     /// The signs above the lanes; beside them what does not fit.
@@ -394,10 +411,8 @@ impl<'a> Draw<'a> {
     /// The name of a lane.
     fn label(&self, lane: Lane, both: bool) -> Row {
         let text = match lane {
-            Lane::Host => "host".to_owned(),
-            Lane::Seq(e) => short(e).to_owned(),
             Lane::Ring(id, _) if both => id.to_string(),
-            Lane::Ring(id, Dir::Tx) => format!("{id} tx"),
+            Lane::Host | Lane::Seq(_) | Lane::Ring(_, Dir::Tx) => name(lane),
             Lane::Ring(id, Dir::Rx) => format!("{:>1$}", "rx", id.to_string().len() + 3),
         };
         self.label_of(&[lane], &text)
