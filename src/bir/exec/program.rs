@@ -89,6 +89,8 @@ pub(super) struct Entry {
     /// where the bounds are not known).
     pub work: u64,
     pub edges: Vec<Edge>,
+    /// Something depends on it.
+    pub meant: bool,
     /// Earlier instructions with which it shares bytes, one of the two being opaque.
     pub after: Vec<Item>,
     /// The loops around it and the item itself, outermost first.
@@ -220,6 +222,15 @@ impl Program {
             .flat_map(|e| e.edges.iter().flat_map(|x| &x.targets).chain(&e.after).copied())
     }
 
+    /// What there is more of when an instruction is complete: itself, and the loops around it on
+    /// which something depends, each of which is complete with the last of what it holds.
+    pub fn completes(&self, item: Item) -> impl Iterator<Item = Item> + '_ {
+        let path = self.inst(item).map_or(&[][..], |_| &self.entry(item).path);
+        let around = path.split_last().map_or(&[][..], |(_, around)| around);
+        let meant = around.iter().copied().filter(|l| self.entry(*l).meant);
+        std::iter::once(item).chain(meant)
+    }
+
     /// Engines that come to an instruction together; one where nobody else does.
     pub fn joined(&self, item: Item) -> Engines {
         let entry = self.inst(item).map(|_| self.entry(item));
@@ -273,6 +284,9 @@ impl Program {
                     continue;
                 };
                 let targets = self.nearest(me, all);
+                for t in &targets {
+                    self.entries[t.0 as usize].meant = true;
+                }
                 edges.push(Edge { targets, name: dep.name.clone(), carried });
             }
             self.entries[k].edges = edges;
@@ -387,6 +401,7 @@ impl Build {
             joined: false,
             work: 1,
             edges: Vec::new(),
+            meant: false,
             after: Vec::new(),
             path,
             on_true: None,

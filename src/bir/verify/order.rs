@@ -232,7 +232,10 @@ fn semaphores(cx: &mut Cx<'_>) {
             for u in &b.updates {
                 add(&mut raised, u.id, n.and_then(|n| n.checked_mul(u128::from(u.value))));
             }
-            waits.push(b);
+            // A block that nothing fires waits for nothing.
+            if n != Some(0) {
+                waits.push(b);
+            }
         }
     }
     for inst in waits {

@@ -4,6 +4,7 @@ use super::bytes::{ByteMap, Fate};
 use super::past::{CpuPast, Past, QueuePast};
 use super::race::Act;
 use super::readings::{ReadingSet, Readings};
+use super::semaphores::Semaphores;
 use super::step::{Poster, SlotAt, Step, WORD_BYTES, Wait};
 use super::table::{Access, Bell, Me, NONE, Poll, QueueState, Table, Write, ix};
 use crate::engine::ring::Agent;
@@ -69,12 +70,13 @@ pub(super) struct Lane {
     pub pairs: Pairs,
     batches: Vec<Batches>,
     posted: BTreeMap<u64, Posted>,
+    semaphores: Semaphores<Past>,
     /// The first event that came before what it needs.
     pub too_early: Option<u64>,
 }
 
 impl Lane {
-    pub fn new(queues: usize) -> Lane {
+    pub fn new(queues: usize, semaphores: Semaphores<Past>) -> Lane {
         let table = Table { queues: vec![QueueState::default(); queues], ..Table::default() };
         Lane {
             set: ReadingSet::ALL,
@@ -84,6 +86,7 @@ impl Lane {
             pairs: Pairs::default(),
             batches: vec![Batches::default(); queues],
             posted: BTreeMap::new(),
+            semaphores,
             too_early: None,
         }
     }
@@ -153,6 +156,19 @@ impl Lane {
                 self.batches[queue as usize].polled.retain(behind);
             }
             Step::Seen { agent, ref wait } => self.seen(n, agent, wait),
+            Step::Raise { agent, semaphore, by } => {
+                let past = self.tells(agent);
+                self.semaphores.raise(semaphore, by, |known| known.join(&past));
+            }
+            Step::Zero { semaphore } => self.semaphores.zero(semaphore),
+            Step::Reach { agent, semaphore, value } => {
+                let cpu = self.table.cpu(agent);
+                let c = &mut self.table.cpus[cpu as usize];
+                c.steps += 1;
+                if let Some(known) = self.semaphores.reached(semaphore, value) {
+                    c.past.join(known);
+                }
+            }
             Step::Post { by, object } => self.post(by, object),
             Step::Await { agent, object } => {
                 let cpu = self.table.cpu(agent);
@@ -241,6 +257,13 @@ impl Lane {
         let mut past = c.past.clone();
         past.join_cpu(cpu, CpuPast { stores: c.fenced, steps: c.steps });
         past
+    }
+
+    /// An agent makes a step that others can follow: what they follow then.
+    fn tells(&mut self, agent: Agent) -> Past {
+        let cpu = self.table.cpu(agent);
+        self.table.cpus[cpu as usize].steps += 1;
+        self.told(cpu)
     }
 
     fn doorbell(&mut self, agent: Agent, (queue, dir): (u32, Dir), count: u64) {
@@ -461,11 +484,7 @@ impl Lane {
         let mut past = Past::default();
         let mut write = None;
         match by {
-            Poster::Cpu(agent) => {
-                let cpu = self.table.cpu(agent);
-                self.table.cpus[cpu as usize].steps += 1;
-                past = self.told(cpu);
-            }
+            Poster::Cpu(agent) => past = self.tells(agent),
             Poster::Write((queue, _, slot)) => {
                 let wrote = |w: &Write| {
                     let x = self.table.access(w.access);

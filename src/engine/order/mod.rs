@@ -13,6 +13,7 @@ pub mod queue;
 pub mod race;
 pub mod readings;
 mod report;
+pub(in crate::engine) mod semaphores;
 pub mod step;
 mod table;
 mod told;
@@ -30,6 +31,7 @@ use crate::diag::{Diagnostic, Severity};
 use crate::limits::{MAX_ORDER_ACCESSES, MAX_ORDER_SPANS, MAX_ORDER_WORK};
 use crate::udma::{Dir, View};
 use lane::Lane;
+use semaphores::Semaphores;
 use std::collections::BTreeMap;
 
 /// What a check found.
@@ -99,7 +101,8 @@ impl Checker {
     pub fn new(p: &Program, readings: Readings) -> Checker {
         let bounds =
             Bounds { accesses: MAX_ORDER_ACCESSES, spans: MAX_ORDER_SPANS, work: MAX_ORDER_WORK };
-        let lanes = vec![Lane::new(p.queues.len())];
+        let semaphores = p.module.as_ref().map(|m| Semaphores::of(&m.exec));
+        let lanes = vec![Lane::new(p.queues.len(), semaphores.unwrap_or_default())];
         let queues = p.queues.iter().map(|q| q.id).collect();
         Checker { readings, queues, teller: Teller::new(p), lanes, bounds, stopped: None }
     }

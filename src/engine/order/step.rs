@@ -5,6 +5,7 @@
 //! the calm one, agents that are no host) tells them in the same steps.
 
 use super::queue::Stream;
+use super::semaphores::zeroed;
 use crate::bir::Engine;
 use crate::bir::exec::Item;
 use crate::engine::edit::Change;
@@ -124,7 +125,31 @@ pub enum Step {
         /// What it waited for.
         wait: Wait,
     },
-    /// Something lets others know of it through an object, such as a semaphore.
+    /// A CPU agent raises a semaphore, and lets others know by that.
+    Raise {
+        /// Who.
+        agent: Agent,
+        /// Which.
+        semaphore: u64,
+        /// By how much.
+        by: u64,
+    },
+    /// A semaphore is 0 again.
+    Zero {
+        /// Which.
+        semaphore: u64,
+    },
+    /// A CPU agent goes on because of the updates that brought a semaphore to a value.
+    Reach {
+        /// Who.
+        agent: Agent,
+        /// Which.
+        semaphore: u64,
+        /// The value that it waited for.
+        value: u64,
+    },
+    /// Something lets others know of it through an object, such as an instruction that is
+    /// complete.
     Post {
         /// What.
         by: Poster,
@@ -161,11 +186,10 @@ pub struct Teller {
     written: BTreeMap<u64, Vec<EventKind>>,
 }
 
-/// Objects through which sequencers know of each other: a semaphore, an instruction that is
-/// complete, an engine with all that it has completed.
+/// Objects through which sequencers know of each other: an instruction that is complete, an
+/// engine with all that it has completed.
 #[derive(Clone, Copy)]
 enum Object {
-    Semaphore(u64),
     Done(Item),
     Engine(Engine),
 }
@@ -173,7 +197,6 @@ enum Object {
 impl Object {
     fn number(self) -> u64 {
         match self {
-            Object::Semaphore(id) => id & !(3 << 62),
             Object::Done(item) => 1 << 62 | u64::from(item.0),
             Object::Engine(e) => 2 << 62 | u64::from(e.number()),
         }
@@ -260,13 +283,20 @@ impl Teller {
                 let Some(q) = self.queue(queue) else { return };
                 out(Step::Store { agent, addr: at, len: 8, slot: Some((q, dir, slot)) });
             }
-            EventKind::SemWait { id, .. } => {
-                out(Step::Await { agent, object: Object::Semaphore(id).number() });
+            EventKind::SemWait { id, value } => {
+                out(Step::Reach { agent, semaphore: id, value });
             }
-            EventKind::SemUpdate { id, .. } => post(agent, Object::Semaphore(id), out),
+            EventKind::SemUpdate { id, add } => {
+                // As in `post`.
+                out(Step::Fence { agent });
+                out(Step::Raise { agent, semaphore: id, by: add });
+            }
             EventKind::Inst { item, .. } => self.begins(agent, item, out),
             EventKind::InstDone { item, .. } => {
-                post(agent, Object::Done(item), out);
+                let run = self.module.as_deref();
+                for done in run.into_iter().flat_map(|run| run.exec.completes(item)) {
+                    post(agent, Object::Done(done), out);
+                }
                 if let Agent::Seq(engine) = agent {
                     post(agent, Object::Engine(engine), out);
                 }
@@ -281,6 +311,9 @@ impl Teller {
     /// they did.
     fn begins(&self, agent: Agent, item: Item, out: &mut impl FnMut(Step)) {
         let Some(run) = &self.module else { return };
+        for semaphore in run.exec.inst(item).into_iter().flat_map(|i| zeroed(i)) {
+            out(Step::Zero { semaphore: *semaphore });
+        }
         for before in run.exec.comes_after(item) {
             out(Step::Await { agent, object: Object::Done(before).number() });
         }

@@ -19,6 +19,7 @@ use crate::diag::Severity;
 use crate::engine::author::stamp;
 use crate::engine::module_run::{Batch, ModuleRun, Part, Work};
 use crate::engine::order::Readings;
+use crate::engine::order::semaphores::{Semaphores, zeroed};
 use crate::engine::program::{Fill, HostOp, Program, QueueId, Speed};
 use crate::engine::ring::Machine;
 use crate::limits::MAX_BIR_STEPS;
@@ -81,7 +82,7 @@ struct Run<'a> {
     steps: u64,
     /// What is known to who goes on because of a semaphore, of an instruction that is complete,
     /// of an engine.
-    semaphores: QuickMap<u64, Known>,
+    semaphores: Semaphores<Known>,
     done: QuickMap<u32, Known>,
     engines: [Known; AGENTS],
     /// Instructions for which somebody waits.
@@ -193,7 +194,7 @@ impl<'a> Run<'a> {
             bytes,
             now_ns: machine.now_ns,
             steps: 0,
-            semaphores: QuickMap::default(),
+            semaphores: Semaphores::of(exec),
             done: QuickMap::default(),
             engines: [[0; AGENTS]; AGENTS],
             awaited,
@@ -256,8 +257,12 @@ impl<'a> Run<'a> {
                 join(known, &self.engines[e.number() as usize % AGENTS]);
             }
         }
-        for (id, _) in &work.waits {
-            self.semaphores.get(id).into_iter().for_each(|p| join(known, p));
+        let inst = work.inst.and_then(|(_, item)| module.exec.inst(item));
+        for id in inst.into_iter().flat_map(|i| zeroed(i)) {
+            self.semaphores.zero(*id);
+        }
+        for (id, value) in &work.waits {
+            self.semaphores.reached(*id, *value).into_iter().for_each(|p| join(known, p));
         }
         (seqs[k].work, seqs[k].part) = (work, 0);
         Ok(())
@@ -312,21 +317,24 @@ impl<'a> Run<'a> {
     /// The instruction is complete.
     fn end(&mut self, k: usize) -> Result<(), Unsure> {
         let s = &mut self.seqs[k];
-        for (id, _) in &s.work.updates {
-            join(self.semaphores.entry(*id).or_default(), &s.known);
+        for (id, by) in &s.work.updates {
+            self.semaphores.raise(*id, *by, |known| join(known, &s.known));
         }
         self.control.complete(&self.module.exec, s.engine);
         let Some((_, item)) = s.work.inst else { return Ok(()) };
         let known = s.known;
         join(&mut self.engines[s.engine.number() as usize % AGENTS], &known);
-        if !self.awaited.get(item.0 as usize).copied().unwrap_or(true) {
-            return Ok(());
+        for item in self.module.exec.completes(item) {
+            if self.awaited.get(item.0 as usize).copied().unwrap_or(true) {
+                join(self.done.entry(item.0).or_default(), &known);
+            }
         }
-        let done = self.done.entry(item.0).or_default();
-        join(done, &known);
         let joined = self.module.exec.joined(item);
-        for s in self.seqs.iter_mut().filter(|s| joined.has(s.engine)) {
-            join(&mut s.known, done);
+        if !joined.is_empty() {
+            let done = self.done.get(&item.0).copied().unwrap_or_default();
+            for s in self.seqs.iter_mut().filter(|s| joined.has(s.engine)) {
+                join(&mut s.known, &done);
+            }
         }
         Ok(())
     }

@@ -241,7 +241,12 @@ impl Builder {
                 self.polls.push((me, wait.queue, wait.batches, wait.word));
                 self.follows(*agent, me);
             }
-            Step::PacketEnd { .. } | Step::Post { .. } | Step::Await { .. } => {}
+            Step::PacketEnd { .. }
+            | Step::Post { .. }
+            | Step::Await { .. }
+            | Step::Raise { .. }
+            | Step::Zero { .. }
+            | Step::Reach { .. } => {}
         }
     }
 
