@@ -6,7 +6,7 @@ use super::apply::apply;
 use super::control::{Choice, Control, Why};
 use super::program::Program;
 use crate::bir::enums::Engine;
-use crate::bir::module::{At, Finding, Part};
+use crate::bir::module::{At, Body, Finding, Part};
 use crate::bir::{Memory, Transfer, Walk};
 use crate::diag::Severity;
 use crate::limits::{
@@ -101,8 +101,10 @@ pub fn run_from(
             return out;
         }
         out.steps += 1;
+        let at_work = control.current(p, engine).and_then(|i| p.inst(i));
+        let fires = at_work.is_some_and(|i| matches!(i.body, Body::Trigger(_)));
         let done = control.fetch(p, memory, engine).and_then(|action| {
-            out.count(&action);
+            out.count(&action, fires);
             spent = spent.saturating_add(price(&action));
             if spent > options.max_bytes {
                 let text = format!("more than {} are moved", count_of(options.max_bytes, "byte"));
@@ -151,9 +153,9 @@ fn stretches(walk: &Walk) -> u64 {
 }
 
 impl Outcome {
-    fn count(&mut self, action: &Action) {
+    fn count(&mut self, action: &Action, fires: bool) {
         let Action::Transfers(groups) = action else { return };
-        if groups.first().is_some_and(|g| g.fired.is_some()) {
+        if fires {
             self.fired += 1;
             self.descriptors += groups.len() as u64;
         } else {

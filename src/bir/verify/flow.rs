@@ -49,11 +49,15 @@ impl Scope {
 }
 
 /// Notes the loops around a trigger for the blocks that it names. An axis counts where every trigger of the
-/// block has it; its values where they all agree on them.
+/// block has it; its values where they all agree on them, and the block is fired in every round.
 pub(super) fn fires(cx: &mut Cx<'_>, blocks: &[BlockNo], scope: &Scope) {
     for block in blocks {
         let Some(axes) = cx.fired.get_mut(block.0 as usize) else { continue };
         let axes = axes.get_or_insert_with(|| scope.axes.clone());
+        if blocks.len() > 1 && !scope.never_runs() {
+            // In which rounds its turn comes is left to the run.
+            axes.iter_mut().for_each(|a| a.values = None);
+        }
         axes.retain_mut(|a| match scope.axis(&a.name) {
             Some(other) => {
                 if other.values != a.values {

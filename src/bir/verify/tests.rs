@@ -589,6 +589,61 @@ fn semaphores() {
     assert_eq!(run(&with(vec![twice, wait(7, 3)])), []);
 }
 
+/// Queue `q` with a block for each descriptor, `b0` and on.
+fn with_blocks(insts: Vec<Inst>, descriptors: &[Inst]) -> Module {
+    let mut m = with(insts);
+    let holder = &mut m.queues[0].blocks[0];
+    for (k, d) in descriptors.iter().enumerate() {
+        let mut b = Inst::clone(&holder.insts[0]);
+        b.name = format!("b{k}").into();
+        b.updates.clear();
+        b.blocks_mut().unwrap()[0].insts = vec![Arc::new(d.clone())];
+        holder.insts.push(Arc::new(b));
+    }
+    m
+}
+
+#[test]
+fn a_block_that_nothing_fires_waits_for_nothing() {
+    let mut m = with_blocks(vec![], &[]);
+    let block = |m: &mut Module, fired: bool| {
+        let holder = &mut m.queues[0].blocks[0];
+        let mut b = Inst::clone(&holder.insts[0]);
+        b.name = if fired { "b" } else { "idle" }.into();
+        b.waits = vec![Wait { from: None, id: 9, value: 1, extra: Vec::new() }];
+        if fired {
+            holder.insts[0] = Arc::new(b);
+        } else {
+            holder.insts.push(Arc::new(b));
+        }
+    };
+    block(&mut m, false);
+    assert_eq!(run(&m), []);
+    block(&mut m, true);
+    one("B069", &m);
+}
+
+#[test]
+fn a_block_is_judged_in_the_rounds_in_which_its_turn_comes() {
+    // Of 16 bytes the second half in the second round, by the second block; a first round would
+    // lie below them.
+    let moved = |c: i64| {
+        let mut d = Inst::new(Pos(90), "d", Opcode::DescriptorCopy, Engine::Dma);
+        d.body = Body::Descriptor(Descriptor::default());
+        let start = Expr::Mul(Box::new(axis("l")), 8);
+        d.ins = [from(u8s("x", c, &[(1, 8)]), start)].into();
+        d.outs = [u8s("y", 0, &[(1, 8)])].into();
+        d
+    };
+    let around = |blocks: &[&str]| looped("l", 0, 2, 1, vec![trigger(blocks)]);
+    let both = with_blocks(vec![around(&["b0", "b1"])], &[moved(0), moved(-8)]);
+    assert_eq!(run(&both), []);
+    one("B044", &with_blocks(vec![around(&["b0"])], &[moved(-8)]));
+    // No round is known to be left out where one of its triggers has no other block.
+    let also = vec![around(&["b0", "b1"]), around(&["b0"])];
+    assert_eq!(run(&with_blocks(also, &[moved(0), moved(-8)])), []);
+}
+
 #[test]
 fn the_list_is_bounded_and_keeps_an_error() {
     let mut i = copy();

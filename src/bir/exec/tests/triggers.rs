@@ -68,6 +68,19 @@ fn updates_of_block_and_trigger_are_made_when_it_is_done() {
 }
 
 #[test]
+fn a_block_without_descriptors_is_fired_all_the_same() {
+    let mut m = Make::new(&[("x", &[16]), ("y", &[16])]);
+    m.dma_block("q", "none", vec![]);
+    logging(&mut m, 1);
+    let t = m.trigger("t", Pool, &["none", "k0"]);
+    let l = m.rounds("i", (0, 3, 1), vec![t]);
+    m.add(l);
+    let got = m.run(&fill()).ok();
+    let o = &got.outcome;
+    assert_eq!((o.fired, o.descriptors, o.transfers), (3, 2, 0));
+}
+
+#[test]
 fn what_a_trigger_names_must_be_there() {
     let error = |f: &dyn Fn(&mut Make, &mut Trigger)| {
         let mut m = Make::new(&[("x", &[16]), ("y", &[16])]);
