@@ -207,9 +207,6 @@ fn lowering_leaves_them_alone_and_rings_do_what_they_say() {
             Verdict::Races(r) => r.iter().map(|d| d.message.clone()).collect(),
             _ => Vec::new(),
         };
-        if case.shared && !plain.is_good() {
-            return;
-        }
         assert!(plain.is_good(), "seed {seed}: {} {told:?}", plain.words());
         *good.lock().unwrap() += 1;
         *proved.lock().unwrap() += u64::from(reference.proves_rings(&p, Readings::default()));
@@ -228,7 +225,8 @@ fn lowering_leaves_them_alone_and_rings_do_what_they_say() {
     });
     let (good, proved) = (good.into_inner().unwrap(), proved.into_inner().unwrap());
     println!("{proved} of {good} proved batch by batch");
-    assert!(proved * 10 >= good * 9, "{proved} of {good}");
+    // Where two engines wait for one queue it is not.
+    assert!(proved * 10 >= good * 8, "{proved} of {good}");
 }
 
 /// How often another order of the engines is tried.

@@ -69,8 +69,6 @@ pub struct Case {
     pub json: Value,
     /// Bytes by location.
     pub memory: Vec<(String, Vec<u8>)>,
-    /// Nothing orders engines that come to one queue.
-    pub shared: bool,
 }
 
 struct Maker {
@@ -553,7 +551,7 @@ impl Maker {
             "functions": [{"name": "sg0000", "allocations": self.allocations, "blocks": blocks}],
             "queues": queues,
         });
-        Case { json, memory: self.memory, shared: self.shared }
+        Case { json, memory: self.memory }
     }
 }
 

@@ -7,6 +7,8 @@ use super::readings::{ReadingSet, Readings};
 use super::semaphores::Semaphores;
 use super::step::{Poster, SlotAt, Step, WORD_BYTES, Wait};
 use super::table::{Access, Bell, Me, NONE, Poll, QueueState, Table, Write, ix};
+use super::turns::Turns;
+use crate::engine::program::Program;
 use crate::engine::ring::Agent;
 use crate::limits::{MAX_DIAGNOSTICS, MAX_ORDER_SIDE_BY_SIDE};
 use crate::udma::{DESC_BYTES, Dir};
@@ -76,8 +78,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub fn new(queues: usize, semaphores: Semaphores<Past>) -> Lane {
-        let table = Table { queues: vec![QueueState::default(); queues], ..Table::default() };
+    pub fn new(p: &Program, semaphores: Semaphores<Past>) -> Lane {
+        let queues = p.queues.len();
+        let all = vec![QueueState::default(); queues];
+        let table = Table { queues: all, turns: Turns::new(p), ..Table::default() };
         Lane {
             set: ReadingSet::ALL,
             reading: Readings::default(),
@@ -125,10 +129,11 @@ impl Lane {
             Step::Fetch { at: (queue, dir, slot), addr, desc, stream } => {
                 let Some(q) = self.table.queues.get_mut(queue as usize) else { return };
                 let needs = q.order.fetch(dir, slot, desc, stream);
+                let chain = self.table.turns.chain(queue);
                 let x = Access {
                     act: Act::Fetch,
                     dir,
-                    owner: queue,
+                    owner: chain,
                     queue,
                     slot: slot as u32,
                     link: NONE,
@@ -138,7 +143,7 @@ impl Lane {
                     len: DESC_BYTES as u64,
                 };
                 let x = self.push(x);
-                self.put((addr, DESC_BYTES as u64), x, Me::Queue(queue), needs.past);
+                self.put((addr, DESC_BYTES as u64), x, Me::Queue(chain), needs.past);
             }
             Step::Read { queue, slot, addr, len } => self.read(n, queue, slot, (addr, len)),
             Step::Visible { queue, slot, addr, len, batch } => {
@@ -194,13 +199,23 @@ impl Lane {
         let Lane { table, bytes, pairs, .. } = self;
         let act = table.access(new).act;
         let view = match me {
-            Me::Queue(q) => table.of_queue(q, own, act == Act::Write),
+            Me::Queue(chain) => {
+                table.of_queue((table.access(new).queue, chain), own, act == Act::Write)
+            }
             Me::Cpu(c) => table.of_cpu(c),
+        };
+        let handed = table.turns.of_memory(addr, table.access(new).queue);
+        let comes_before = |x: u32| {
+            let old = table.access(x);
+            let handed = handed.is_some_and(|(queue, since)| {
+                x < since && (old.queue == queue || (old.act == Act::Store && old.queue == NONE))
+            });
+            handed || table.ordered(old, &view)
         };
         let mut last = (NONE, false);
         let mut ordered = |x: u32| {
             if last.0 != x {
-                last = (x, table.ordered(table.access(x), &view));
+                last = (x, comes_before(x));
             }
             last.1
         };
@@ -225,7 +240,7 @@ impl Lane {
             }
         };
         // What comes before a store of a CPU can no longer satisfy a poll after it.
-        let keep = |x: u32| act != Act::Store || !table.ordered(table.access(x), &view);
+        let keep = |x: u32| act != Act::Store || !comes_before(x);
         bytes.touch(addr, addr.saturating_add(len), new, each, keep);
     }
 
@@ -235,6 +250,10 @@ impl Lane {
         c.stores += 1;
         let k = c.stores;
         let (queue, dir, slot) = slot.unwrap_or((NONE, Dir::Tx, 0));
+        if let Agent::Seq(_) = agent {
+            let now = self.table.accesses.len() as u32;
+            self.table.turns.take(queue, cpu, now);
+        }
         let x = Access {
             act: Act::Store,
             dir,
@@ -277,7 +296,9 @@ impl Lane {
         }
         q.posted[ix(dir)] += count;
         let mut alone = true;
-        if let Some(before) = q.bells[ix(dir)].last() {
+        // Whether another sequencer rang before or rings after is open.
+        let in_turn = matches!(agent, Agent::Seq(_));
+        if let Some(before) = q.bells[ix(dir)].last().filter(|_| !in_turn) {
             alone = before.alone && before.cpu == cpu;
             if !alone {
                 past.join(&before.past);
@@ -307,10 +328,11 @@ impl Lane {
         if needs.padding || len == 0 {
             return;
         }
+        let chain = self.table.turns.chain(queue);
         let x = Access {
             act: Act::Read,
             dir: Dir::Tx,
-            owner: queue,
+            owner: chain,
             queue,
             slot: slot as u32,
             link: NONE,
@@ -320,7 +342,7 @@ impl Lane {
             len,
         };
         let x = self.push(x);
-        self.put((addr, len), x, Me::Queue(queue), needs.past);
+        self.put((addr, len), x, Me::Queue(chain), needs.past);
     }
 
     fn check(&mut self, n: u64, met: bool) {
@@ -341,12 +363,13 @@ impl Lane {
         let mut own = needs.past;
         let mut over = Vec::new();
         let mut too_early = false;
+        let chain = self.table.turns.chain(queue);
         let Table { accesses, writes, .. } = &self.table;
         self.bytes.look(addr, addr.saturating_add(len), |_, x, older| {
             let old = &accesses[x as usize];
             if older
                 || old.act != Act::Write
-                || old.owner != queue
+                || old.owner != chain
                 || over.last() == Some(&old.link)
             {
                 return;
@@ -362,7 +385,7 @@ impl Lane {
         let x = Access {
             act: Act::Write,
             dir: Dir::Rx,
-            owner: queue,
+            owner: chain,
             queue,
             slot: slot as u32,
             link: w,
@@ -374,7 +397,7 @@ impl Lane {
         let x = self.push(x);
         self.table.writes.push(Write { access: x, batch, own, over, known: Vec::new() });
         self.late(queue, at, batch);
-        self.put(at, x, Me::Queue(queue), own);
+        self.put(at, x, Me::Queue(chain), own);
         self.batches[queue as usize].written.entry(batch).or_default().push(w);
     }
 
@@ -435,7 +458,8 @@ impl Lane {
         match wait.word {
             None => {
                 let retired = q.order.retired();
-                self.table.follow_queue(cpu, queue, retired);
+                let chain = self.table.turns.chain(queue);
+                self.table.follow_queue(cpu, (queue, chain), retired);
             }
             Some(word) => {
                 follows = self.follows(word);
@@ -488,7 +512,7 @@ impl Lane {
             Poster::Write((queue, _, slot)) => {
                 let wrote = |w: &Write| {
                     let x = self.table.access(w.access);
-                    x.owner == queue && u64::from(x.slot) == slot
+                    x.queue == queue && u64::from(x.slot) == slot
                 };
                 let all = self.table.writes.len();
                 let newest = self.table.writes.iter().rposition(wrote);
@@ -498,7 +522,7 @@ impl Lane {
             Poster::Queue(queue) => {
                 let Some(q) = self.table.queues.get(queue as usize) else { return };
                 let retired = q.order.retired();
-                past.join_queue(queue, retired);
+                past.join_queue(self.table.turns.chain(queue), retired);
                 for bell in self.table.bells(queue, &retired).into_iter().flatten() {
                     past.join(&bell.past);
                 }

@@ -17,6 +17,7 @@ pub(in crate::engine) mod semaphores;
 pub mod step;
 mod table;
 mod told;
+mod turns;
 
 pub use race::{Act, Missing, Race, RaceKind, Side};
 pub use readings::{DmbReading, ReadingSet, Readings, SowReading};
@@ -102,7 +103,7 @@ impl Checker {
         let bounds =
             Bounds { accesses: MAX_ORDER_ACCESSES, spans: MAX_ORDER_SPANS, work: MAX_ORDER_WORK };
         let semaphores = p.module.as_ref().map(|m| Semaphores::of(&m.exec));
-        let lanes = vec![Lane::new(p.queues.len(), semaphores.unwrap_or_default())];
+        let lanes = vec![Lane::new(p, semaphores.unwrap_or_default())];
         let queues = p.queues.iter().map(|q| q.id).collect();
         Checker { readings, queues, teller: Teller::new(p), lanes, bounds, stopped: None }
     }

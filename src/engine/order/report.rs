@@ -57,16 +57,16 @@ fn kind(t: &Table, a: &Access, b: &Access) -> RaceKind {
 /// Whether a write is one of the batch that a poll is about.
 fn of_its_batch(t: &Table, poll: &Access, x: &Access) -> bool {
     let (Some(p), Some(w)) = (t.poll_of(poll), t.write_of(x)) else { return false };
-    p.queue == x.owner && (p.batches.0..=p.batches.1).contains(&w.batch)
+    p.queue == x.queue && (p.batches.0..=p.batches.1).contains(&w.batch)
 }
 
 /// Whether a store was made before a doorbell that the engine's access follows: only the fence
 /// between them is missing.
 fn unfenced(t: &Table, store: &Access, x: &Access) -> bool {
     let bells = match x.act {
-        Act::Fetch => [t.bell(x.owner, x.dir, x.k + 1), None],
-        Act::Read => [t.bell(x.owner, Dir::Tx, x.k + 1), None],
-        Act::Write => t.write_of(x).map_or([None; 2], |w| t.bells(x.owner, &w.own)),
+        Act::Fetch => [t.bell(x.queue, x.dir, x.k + 1), None],
+        Act::Read => [t.bell(x.queue, Dir::Tx, x.k + 1), None],
+        Act::Write => t.write_of(x).map_or([None; 2], |w| t.bells(x.queue, &w.own)),
         Act::Store | Act::Poll => [None; 2],
     };
     bells.into_iter().flatten().any(|b| b.cpu == store.owner && store.k <= b.stored)
@@ -109,7 +109,7 @@ fn slot(ids: &[QueueId], x: &Access) -> Option<SlotRef> {
 fn side(ids: &[QueueId], t: &Table, x: &Access) -> Side {
     let agent = match x.act {
         Act::Store | Act::Poll => t.cpus.get(x.owner as usize).map(|c| c.agent),
-        _ => ids.get(x.owner as usize).map(|id| Agent::Engine(*id)),
+        _ => ids.get(x.queue as usize).map(|id| Agent::Engine(*id)),
     };
     let batch = match x.act {
         Act::Poll => t.poll_of(x).map_or(0, |p| p.batches.1),

@@ -3,6 +3,7 @@
 use super::past::{Past, QueuePast};
 use super::queue::QueueOrder;
 use super::race::Act;
+use super::turns::Turns;
 use crate::engine::ring::Agent;
 use crate::udma::Dir;
 
@@ -15,7 +16,8 @@ pub(super) struct Access {
     pub act: Act,
     /// Direction of its slot.
     pub dir: Dir,
-    /// The queue of an engine's access, the CPU agent of the others.
+    /// What its queue is for the rules of order, of an engine's access; the CPU agent of the
+    /// others.
     pub owner: u32,
     /// The queue of its slot.
     pub queue: u32,
@@ -113,6 +115,7 @@ pub(super) struct Table {
     pub accesses: Vec<Access>,
     pub writes: Vec<Write>,
     pub polls: Vec<Poll>,
+    pub turns: Turns,
 }
 
 pub(super) fn ix(dir: Dir) -> usize {
@@ -147,9 +150,9 @@ impl Table {
     }
 
     /// What lies before an event of a queue.
-    pub fn of_queue(&self, queue: u32, own: QueuePast, writes: bool) -> View<'_> {
+    pub fn of_queue(&self, (queue, chain): (u32, u32), own: QueuePast, writes: bool) -> View<'_> {
         let pasts = self.bells(queue, &own).map(|b| b.map(|b| &b.past));
-        View { me: Me::Queue(queue), writes, own, pasts }
+        View { me: Me::Queue(chain), writes, own, pasts }
     }
 
     /// What lies before the next event of a CPU agent.
@@ -166,7 +169,8 @@ impl Table {
 
     /// What lies before a write.
     pub fn of_write(&self, w: &Write) -> View<'_> {
-        self.of_queue(self.access(w.access).owner, w.own, true)
+        let x = self.access(w.access);
+        self.of_queue((x.queue, x.owner), w.own, true)
     }
 
     /// Whether `x` comes before the event.
@@ -244,17 +248,18 @@ impl Table {
             }
         }
         let Some(write) = self.writes.get(w as usize) else { return };
-        self.follow_queue(cpu, self.access(write.access).owner, write.own);
+        let x = self.access(write.access);
+        self.follow_queue(cpu, (x.queue, x.owner), write.own);
     }
 
     /// A CPU agent follows so much of a queue, and what comes before it.
-    pub fn follow_queue(&mut self, cpu: u32, queue: u32, own: QueuePast) {
+    pub fn follow_queue(&mut self, cpu: u32, (queue, chain): (u32, u32), own: QueuePast) {
         // An agent has its own doorbells behind it anyway.
         let others = self.bells(queue, &own).into_iter().flatten();
         let pasts: Vec<Past> =
             others.filter(|b| b.cpu != cpu || !b.alone).map(|b| b.past.clone()).collect();
         let past = &mut self.cpus[cpu as usize].past;
-        past.join_queue(queue, own);
+        past.join_queue(chain, own);
         pasts.iter().for_each(|p| past.join(p));
     }
 }

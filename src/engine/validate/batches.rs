@@ -53,8 +53,6 @@ struct Queue {
     phase: [u8; 2],
     /// A sequencer has a batch in it.
     taken: bool,
-    /// The batch before.
-    last: Mark,
 }
 
 /// A sequencer.
@@ -140,7 +138,6 @@ impl<'a> Run<'a> {
                 posted: [0; 2],
                 phase: rings.map(|r| r.ring_id),
                 taken: false,
-                last: Mark::default(),
             });
         }
         // Rings, markers and data do not touch each other; all of them are memory.
@@ -344,20 +341,16 @@ impl<'a> Run<'a> {
         let at = self.queues.iter().position(|q| q.id == batch.queue).ok_or(Unsure)?;
         let s = &mut self.seqs[k];
         let q = &mut self.queues[at];
-        // Who else has used its slots and words has come before.
-        let mine = q.last.agent == k as u8 || q.last.is_known(&s.known);
         let fits = |n: usize| n > 0 && n as u64 <= q.slots;
-        let good = !q.taken
-            && mine
-            && batch.marker == q.marker
-            && fits(batch.tx.len())
-            && fits(batch.rx.len());
+        // Its slots and words are handed on from one sequencer to the next.
+        let good =
+            !q.taken && batch.marker == q.marker && fits(batch.tx.len()) && fits(batch.rx.len());
         if !good {
             return Err(Unsure);
         }
         s.count = s.count.checked_add(1).ok_or(Unsure)?;
         let mark = Mark { agent: k as u8, count: s.count };
-        (q.taken, q.last) = (true, mark);
+        q.taken = true;
         for (dir, n) in [(Dir::Tx, batch.tx.len()), (Dir::Rx, batch.rx.len())] {
             q.take(dir, n as u64)?;
         }
