@@ -128,7 +128,7 @@ impl Maker {
             let reach = (s.hi - s.lo) / size;
             let room = (p.pitch / size).saturating_sub(reach);
             let most = axis.stride as u64 * (axis.trips - 1);
-            let by = if most == 0 { 1 } else { (room / most).min(8) as i64 };
+            let by = room.checked_div(most).map_or(1, |n| n.min(8) as i64);
             let by = if write { by } else { self.rng.range(0, by) };
             let backwards = self.rng.chance(20);
             let first = s.offset - (s.lo / size) as i64;

@@ -57,6 +57,7 @@ struct Block {
     accesses: Vec<Access>,
     waits: Vec<Value>,
     updates: Vec<Value>,
+    deps: Vec<Value>,
     /// It may be fired by others than who it was made for.
     free: bool,
     keys: Value,
@@ -83,6 +84,8 @@ struct Maker {
     names: u64,
     loops: u64,
     repeat_names: bool,
+    /// No two blocks have one name, whatever their queues.
+    own_blocks: bool,
     /// Engines may come to one queue in any order.
     shared: bool,
     order: Order,
@@ -94,6 +97,7 @@ pub fn module(seed: u64) -> Case {
     let arch = *rng.pick(&["gen3", "gen3", "core_v4", "sunda"]);
     let repeat_names = rng.chance(15);
     let shared = rng.chance(25);
+    let own_blocks = rng.chance(40);
     let mut m = Maker {
         rng,
         arch,
@@ -106,6 +110,7 @@ pub fn module(seed: u64) -> Case {
         names: 0,
         loops: 0,
         repeat_names,
+        own_blocks,
         shared,
         order: Order::default(),
     };
@@ -230,9 +235,20 @@ impl Maker {
             keys["dma_trigger"] = json!("I-1");
         }
         let free = axes.is_empty();
-        let (waits, updates) = (Vec::new(), Vec::new());
-        let name = format!("dma_block_{own}");
-        self.blocks.push(Block { queue, name, descriptors, accesses, waits, updates, free, keys });
+        // Names are of their queue, or of all.
+        let n = if self.own_blocks { self.blocks.len() } else { own };
+        let name = if self.own_blocks { format!("block.{n}.") } else { format!("dma_block_{n}") };
+        self.blocks.push(Block {
+            queue,
+            name,
+            descriptors,
+            accesses,
+            waits: Vec::new(),
+            updates: Vec::new(),
+            deps: Vec::new(),
+            free,
+            keys,
+        });
         self.blocks.len() - 1
     }
 
@@ -565,6 +581,9 @@ impl Block {
             if !all.is_empty() {
                 b["sync_info"][key] = json!(all);
             }
+        }
+        if !self.deps.is_empty() {
+            b["dependencies"] = json!(self.deps);
         }
         if let (Some(into), Some(keys)) = (b.as_object_mut(), self.keys.as_object()) {
             into.extend(keys.clone());

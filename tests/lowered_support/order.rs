@@ -237,6 +237,13 @@ impl Maker {
             // The last round of what is last in it is meant.
             name = last_inside(l).map(str::to_owned);
         }
+        if let (Some(b), Core::Plain(_)) = (v.block, &v.core)
+            && self.own_blocks
+            && self.rng.chance(40)
+            && self.by_block(at, b, unit)
+        {
+            return true;
+        }
         let Some(name) = name else { return false };
         let between = self.order.units[at + 1..].iter().flat_map(|u| {
             let (Core::Plain(core) | Core::Loop(core)) = &u.core;
@@ -245,13 +252,43 @@ impl Maker {
         if between.map(|i| bearers(i, &name)).sum::<usize>() > 0 {
             return false;
         }
+        self.add_dependency(&name, unit);
+        true
+    }
+
+    /// By the name of the block that an earlier unit fires, or of a descriptor in it.
+    fn by_block(&mut self, at: usize, block: usize, unit: &mut Unit) -> bool {
+        let mut name = self.blocks[block].name.clone();
+        let fires = |u: &Unit| {
+            let (Core::Plain(core) | Core::Loop(core)) = &u.core;
+            core.to_string().contains(&name)
+        };
+        if self.order.units[at + 1..].iter().any(fires) || fires(unit) {
+            return false;
+        }
+        if self.rng.chance(30)
+            && let Some(d) = self.blocks[block].descriptors.first_mut()
+        {
+            name = format!("first of {name}");
+            d["name"] = json!(name);
+        }
+        self.blocks[block].free = false;
+        self.add_dependency(&name, unit);
+        true
+    }
+
+    /// At the unit, or at the block that it fires.
+    fn add_dependency(&mut self, name: &str, unit: &mut Unit) {
         let one = if self.rng.chance(50) { json!(name) } else { json!([name, "Flow"]) };
+        match unit.block {
+            Some(b) if self.rng.chance(40) => return self.blocks[b].deps.push(one),
+            _ => {}
+        }
         let core = unit.core();
         match core["dependencies"].as_array_mut() {
             Some(all) => all.push(one),
             None => core["dependencies"] = json!([one]),
         }
-        true
     }
 }
 

@@ -546,7 +546,7 @@ impl<'m> Plain<'m> {
                     else {
                         panic!("{:?} is not asked for", i.ins[0].kind)
                     };
-                    self.registers.insert(to.clone(), v.as_int().unwrap() as i64);
+                    self.registers.insert(to.clone(), v.as_int().unwrap());
                 }
                 _ => {}
             }

@@ -9,6 +9,7 @@ use crate::bir::blocks::BlockNo;
 use crate::bir::module::{Body, Inst, Pos, Update, Wait};
 use crate::bir::{Engine, Expr, Name};
 use imbl::OrdMap;
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -253,10 +254,13 @@ impl Control {
                 return Err(Why::Semaphore { id: w.id, wanted: w.value, value });
             }
         }
-        for edge in &entry.edges {
-            let held = |t: &Item| self.held_by(p, s, *t, edge.carried);
+        for edge in entry.edges(self.block(p, item)) {
             // Of several instances those that lie before matter, if any does.
-            let states: Vec<Held> = edge.targets.iter().map(held).collect();
+            let before = |t: &&Item| self.lies_before(p, s, **t, edge.carried);
+            let any = edge.targets.len() > 1 && edge.targets.iter().any(|t| before(&t));
+            let meant = edge.targets.iter().filter(|t| !any || before(t));
+            let states: SmallVec<[Held; 2]> =
+                meant.map(|t| self.held_by(p, s, *t, edge.carried)).collect();
             if states.contains(&Held::Itself) && states.len() == 1 {
                 return Err(Why::Itself(edge.name.clone()));
             }

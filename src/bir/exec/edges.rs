@@ -135,6 +135,11 @@ impl Control {
         if streams.all(|q| passed(p, q, w, path, instance)) { Held::No } else { Held::Yes }
     }
 
+    /// Whether `t` has an instance that lies before where `w` is.
+    pub(super) fn lies_before(&self, p: &Program, w: &Stream, t: Item, carried: bool) -> bool {
+        earlier(p, w, t, carried).is_some()
+    }
+
     /// Whether `t` has an earlier instance that is not complete.
     pub(super) fn follows_open(&self, p: &Program, w: &Stream, t: Item) -> bool {
         earlier(p, w, t, false).is_some() && self.held_by(p, w, t, false) == Held::Yes

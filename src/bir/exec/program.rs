@@ -6,7 +6,7 @@
 use super::order;
 use crate::bir::blocks::{BlockNo, Blocks, Expected};
 use crate::bir::module::{At, Body, Finding, Inst, Module, Part};
-use crate::bir::quick::QuickMap;
+use crate::bir::quick::{QuickMap, QuickSet};
 use crate::bir::{Engine, Layout, Name, Opcode};
 use smallvec::SmallVec;
 use std::fmt;
@@ -89,7 +89,9 @@ pub(super) struct Entry {
     /// where the bounds are not known).
     pub work: u64,
     pub edges: Vec<Edge>,
-    /// Something depends on it.
+    /// Of a trigger: what those of its blocks depend on that depend on something.
+    pub block_edges: Vec<(BlockNo, Vec<Edge>)>,
+    /// Something depends on it, or keeps order with it.
     pub meant: bool,
     /// Earlier instructions with which it shares bytes, one of the two being opaque.
     pub after: Vec<Item>,
@@ -105,6 +107,12 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// What it depends on where it would fire this block.
+    pub fn edges(&self, block: Option<BlockNo>) -> impl Iterator<Item = &Edge> {
+        let own = self.block_edges.iter().filter(move |b| Some(b.0) == block);
+        self.edges.iter().chain(own.flat_map(|b| &b.1))
+    }
+
     /// Whether it is a branch that one engine takes, others perhaps following it.
     pub fn branches(&self) -> bool {
         !self.joined && matches!(self.inst.body, Body::Branch(_) | Body::Jump(_))
@@ -179,6 +187,10 @@ impl Program {
         let mut p = Program { module, layout, entries, regions, active, blocks, findings };
         p.edges();
         order::conflicts(&mut p);
+        let after: Vec<Item> = p.entries.iter().flat_map(|e| &e.after).copied().collect();
+        for t in after {
+            p.entries[t.0 as usize].meant = true;
+        }
         p.remarks();
         p
     }
@@ -213,13 +225,22 @@ impl Program {
         self.entries.get(item.0 as usize).map(|e| &e.inst)
     }
 
-    /// What an instruction comes after: those that it depends on, and those with which an opaque
-    /// instruction shares bytes.
-    pub fn comes_after(&self, item: Item) -> impl Iterator<Item = Item> + '_ {
+    /// What an instruction comes after where it fires this block: those that one of both depends
+    /// on, and those with which an opaque instruction shares bytes.
+    pub fn comes_after(
+        &self,
+        item: Item,
+        block: Option<BlockNo>,
+    ) -> impl Iterator<Item = Item> + '_ {
         let entry = self.inst(item).map(|_| self.entry(item));
         entry
             .into_iter()
-            .flat_map(|e| e.edges.iter().flat_map(|x| &x.targets).chain(&e.after).copied())
+            .flat_map(move |e| e.edges(block).flat_map(|x| &x.targets).chain(&e.after).copied())
+    }
+
+    /// Whether an instruction is one that another comes after.
+    pub fn is_meant(&self, item: Item) -> bool {
+        self.inst(item).is_some() && self.entry(item).meant
     }
 
     /// What there is more of when an instruction is complete: itself, and the loops around it on
@@ -260,7 +281,10 @@ impl Program {
     fn edges(&mut self) {
         // Most names are depended on by nobody.
         let mut by_name: QuickMap<Name, Vec<Item>> = QuickMap::default();
-        let deps = self.entries.iter().flat_map(|e| e.inst.deps.iter().chain(&e.inst.loop_deps));
+        let blocks = (0..self.blocks.len() as u32).filter_map(|n| self.blocks.get(BlockNo(n)));
+        let blocks = blocks.map(|b| b.2).filter(|b| depends(b));
+        let insts = self.entries.iter().map(|e| &e.inst).chain(blocks);
+        let deps = insts.flat_map(|i| i.deps.iter().chain(&i.loop_deps));
         by_name.extend(deps.map(|d| (d.name.clone(), Vec::new())));
         if by_name.is_empty() {
             return;
@@ -270,27 +294,85 @@ impl Program {
                 all.push(Item(k));
             }
         }
+        self.fired_by_name(&mut by_name);
+        let blocks = (0..self.blocks.len() as u32).map(BlockNo);
+        let depends = |n: &BlockNo| self.blocks.get(*n).is_some_and(|b| depends(b.2));
+        let blocks: QuickSet<BlockNo> = blocks.filter(depends).collect();
         for k in 0..self.entries.len() {
             let me = Item(k as u32);
             let inst = self.entries[k].inst.clone();
-            let deps = inst.deps.iter().map(|d| (d, false));
-            let mut edges = Vec::new();
-            for (dep, carried) in deps.chain(inst.loop_deps.iter().map(|d| (d, true))) {
-                let Some(all) = by_name.get(&dep.name).filter(|all| !all.is_empty()) else {
-                    let text =
-                        format!("`{}` depends on `{}`, which is nowhere", inst.name, dep.name);
-                    let at = At::Inst(inst.pos, Part::Key("dependencies"));
-                    self.findings.push(Finding::new("B092", at, text));
-                    continue;
-                };
-                let targets = self.nearest(me, all);
-                for t in &targets {
-                    self.entries[t.0 as usize].meant = true;
-                }
-                edges.push(Edge { targets, name: dep.name.clone(), carried });
+            let edges = self.edges_of(me, &inst, &by_name);
+            let fired = self.entries[k].fires.iter().flatten().copied();
+            let mut numbers: Vec<BlockNo> = fired.filter(|n| blocks.contains(n)).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            let mut block_edges = Vec::new();
+            for n in numbers {
+                let Some((_, _, block)) = self.blocks.get(n) else { continue };
+                let block = block.clone();
+                let mut own = self.edges_of(me, &block, &by_name);
+                // Its trigger has begun when the block is fired.
+                own.iter_mut().for_each(|e| e.targets.retain(|t| *t != me));
+                own.retain(|e| !e.targets.is_empty());
+                block_edges.push((n, own));
             }
-            self.entries[k].edges = edges;
+            let all = edges.iter().chain(block_edges.iter().flat_map(|b| &b.1));
+            let meant: Vec<Item> = all.flat_map(|e| &e.targets).copied().collect();
+            for t in meant {
+                self.entries[t.0 as usize].meant = true;
+            }
+            (self.entries[k].edges, self.entries[k].block_edges) = (edges, block_edges);
         }
+    }
+
+    /// MODEL: where no instruction has a name, but a block or descriptor, those are meant that
+    /// fire it.
+    fn fired_by_name(&self, by_name: &mut QuickMap<Name, Vec<Item>>) {
+        if by_name.values().all(|all| !all.is_empty()) {
+            return;
+        }
+        let mut found: Vec<(Name, Item)> = Vec::new();
+        for (k, e) in (0u32..).zip(&self.entries) {
+            for (_, _, block) in e.fires.iter().flatten().filter_map(|n| self.blocks.get(*n)) {
+                let inside = block.blocks().iter().flat_map(|b| &b.insts);
+                let names = std::iter::once(&block.name).chain(inside.map(|d| &d.name));
+                let open = names.filter(|n| by_name.get(*n).is_some_and(Vec::is_empty));
+                found.extend(open.map(|n| (n.clone(), Item(k))));
+            }
+        }
+        for (name, item) in found {
+            if let Some(all) = by_name.get_mut(&name)
+                && all.last() != Some(&item)
+            {
+                all.push(item);
+            }
+        }
+    }
+
+    /// What an instruction, or the block that it fires, depends on.
+    fn edges_of(
+        &mut self,
+        me: Item,
+        inst: &Inst,
+        by_name: &QuickMap<Name, Vec<Item>>,
+    ) -> Vec<Edge> {
+        let deps = inst.deps.iter().map(|d| (d, false));
+        let mut edges = Vec::new();
+        for (dep, carried) in deps.chain(inst.loop_deps.iter().map(|d| (d, true))) {
+            let Some(all) = by_name.get(&dep.name).filter(|all| !all.is_empty()) else {
+                let text = format!("`{}` depends on `{}`, which is nowhere", inst.name, dep.name);
+                let at = At::Inst(inst.pos, Part::Key("dependencies"));
+                let finding = Finding::new("B092", at, text);
+                // A block that several triggers fire says it once.
+                if self.findings.last() != Some(&finding) {
+                    self.findings.push(finding);
+                }
+                continue;
+            };
+            let targets = self.nearest(me, all);
+            edges.push(Edge { targets, name: dep.name.clone(), carried });
+        }
+        edges
     }
 
     fn nearest(&self, me: Item, all: &[Item]) -> Vec<Item> {
@@ -361,6 +443,11 @@ impl Program {
     }
 }
 
+/// Whether an instruction depends on something.
+fn depends(inst: &Inst) -> bool {
+    !inst.deps.is_empty() || !inst.loop_deps.is_empty()
+}
+
 #[derive(Default)]
 struct Build {
     entries: Vec<Entry>,
@@ -401,6 +488,7 @@ impl Build {
             joined: false,
             work: 1,
             edges: Vec::new(),
+            block_edges: Vec::new(),
             meant: false,
             after: Vec::new(),
             path,

@@ -198,6 +198,9 @@ impl<'a> Cx<'a> {
             self.ordered = order::Ordered::unknown();
             return;
         }
+        if home == Home::DmaBlock {
+            queue::check_descriptor(self, inst);
+        }
         let fired = queue::check_use(self, inst, scope);
         dma::check(self, inst);
         dynamic::check(self, inst);

@@ -119,6 +119,19 @@ pub(super) fn fits(cx: &mut Cx<'_>, inst: &Inst, home: Home) -> bool {
     false
 }
 
+/// What orders a block stands at the block: its descriptors run in order.
+pub(super) fn check_descriptor(cx: &mut Cx<'_>, inst: &Inst) {
+    let own = [&inst.deps, &inst.loop_deps].iter().any(|d| !d.is_empty());
+    if own || !inst.waits.is_empty() || !inst.updates.is_empty() {
+        let text = format!(
+            "`{}`: a descriptor's own waits, updates and dependencies are not kept; those of its \
+             block are",
+            inst.name
+        );
+        cx.push(Finding::new("B090", At::Inst(inst.pos, Part::Whole), text));
+    }
+}
+
 /// Engine, queue, blocks and DGE of what issues transfers. Returns the blocks that it fires.
 pub(super) fn check_use(cx: &mut Cx<'_>, inst: &Inst, scope: &Scope) -> Fired {
     let (queue, dge) = match &inst.body {

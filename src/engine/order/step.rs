@@ -291,7 +291,7 @@ impl Teller {
                 out(Step::Fence { agent });
                 out(Step::Raise { agent, semaphore: id, by: add });
             }
-            EventKind::Inst { item, .. } => self.begins(agent, item, out),
+            EventKind::Inst { item, .. } => self.begins(m, agent, item, out),
             EventKind::InstDone { item, .. } => {
                 let run = self.module.as_deref();
                 for done in run.into_iter().flat_map(|run| run.exec.completes(item)) {
@@ -309,12 +309,13 @@ impl Teller {
 
     /// MODEL: a sequencer that holds an instruction until others are complete knows of all that
     /// they did.
-    fn begins(&self, agent: Agent, item: Item, out: &mut impl FnMut(Step)) {
+    fn begins(&self, m: &Machine, agent: Agent, item: Item, out: &mut impl FnMut(Step)) {
         let Some(run) = &self.module else { return };
         for semaphore in run.exec.inst(item).into_iter().flat_map(|i| zeroed(i)) {
             out(Step::Zero { semaphore: *semaphore });
         }
-        for before in run.exec.comes_after(item) {
+        let block = m.control.as_ref().and_then(|c| c.block(&run.exec, item));
+        for before in run.exec.comes_after(item, block) {
             out(Step::Await { agent, object: Object::Done(before).number() });
         }
         for engine in run.exec.joined(item).iter() {

@@ -158,15 +158,8 @@ impl<'a> Run<'a> {
             return Err(Unsure);
         }
         let exec = &module.exec;
-        let mut awaited = vec![false; exec.items() as usize];
-        for item in (0..exec.items()).map(Item) {
-            let joined = (!exec.joined(item).is_empty()).then_some(item);
-            for before in exec.comes_after(item).chain(joined) {
-                if let Some(a) = awaited.get_mut(before.0 as usize) {
-                    *a = true;
-                }
-            }
-        }
+        let is_awaited = |item| exec.is_meant(item) || !exec.joined(item).is_empty();
+        let awaited = (0..exec.items()).map(|k| is_awaited(Item(k))).collect();
         let none = || Work { inst: None, waits: vec![], parts: vec![], updates: vec![] };
         let new = |engine| Seq {
             engine,
@@ -240,6 +233,8 @@ impl<'a> Run<'a> {
         {
             return Err(Unsure);
         }
+        let block = control.current(&module.exec, engine);
+        let block = block.and_then(|item| control.block(&module.exec, item));
         let (work, remarks) = module.work(control, &*bytes, engine).map_err(|_| Unsure)?;
         if remarks.iter().any(|d| d.severity == Severity::Error) {
             return Err(Unsure);
@@ -247,7 +242,7 @@ impl<'a> Run<'a> {
         self.steps += 1;
         let known = &mut seqs[k].known;
         if let Some((_, item)) = work.inst {
-            for before in module.exec.comes_after(item) {
+            for before in module.exec.comes_after(item, block) {
                 self.done.get(&before.0).into_iter().for_each(|p| join(known, p));
             }
             for e in module.exec.joined(item).iter() {

@@ -131,6 +131,48 @@ fn dependencies_wait_for_the_nearest_earlier_instance() {
 }
 
 #[test]
+fn of_a_name_before_a_loop_and_later_in_it_the_nearest_is_meant() {
+    // In the first round the one before the loop, from then on the one of the round before.
+    let mut m = Make::new(&[]);
+    let a = noop(&mut m, "a", Pool);
+    let mut b = noop(&mut m, "b", Sp);
+    b.deps = vec![dep("a")];
+    let again = noop(&mut m, "a", Sp);
+    let l = m.rounds("i", (0, 2, 1), vec![b, again]);
+    m.add(a).add(l);
+    assert_eq!(order(&m).concat(), "ababa");
+}
+
+#[test]
+fn a_block_or_descriptor_that_is_depended_on_is_who_fires_it() {
+    for name in ["k0", "one"] {
+        let mut m = Make::new(&[("x", &[4]), ("y", &[4])]);
+        let mut d = m.descriptor(bytes("x", 0, 1), bytes("y", 0, 1));
+        d.name = "one".into();
+        m.dma_block("q", "k0", vec![d]);
+        let d = m.descriptor(bytes("x", 1, 1), bytes("y", 1, 1));
+        m.dma_block("q", "k1", vec![d]);
+        // By the block that it fires, or by itself.
+        for of_block in [false, true] {
+            let mut m = m.clone();
+            let mut first = m.trigger("first", Pool, &["k0"]);
+            first.waits = vec![wait(1, 1)];
+            let mut then = m.trigger("then", Sp, &["k1"]);
+            if of_block {
+                let block = &mut m.module.queues[0].blocks[0].insts[1];
+                std::sync::Arc::make_mut(block).deps = vec![dep(name), dep("then")];
+            } else {
+                then.deps = vec![dep(name)];
+            }
+            let mut late = noop(&mut m, "late", Activation);
+            late.updates = vec![update(1, 1)];
+            m.add(first).add(then).add(late);
+            assert_eq!(order(&m), ["late", "first", "then"], "{name} {of_block}");
+        }
+    }
+}
+
+#[test]
 fn an_earlier_round_counts_where_the_name_comes_later() {
     let mut m = Make::new(&[]);
     let mut a = noop(&mut m, "a", Pool);

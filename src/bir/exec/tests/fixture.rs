@@ -6,6 +6,7 @@ use crate::bir::*;
 use std::sync::Arc;
 
 /// A module being written; every instruction gets the next position.
+#[derive(Clone)]
 pub struct Make {
     pub module: Module,
     next: u32,
