@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use dmadbg::engine::session::Session;
 use dmadbg::ui::theme::{Palette, Theme};
 use dmadbg::ui::update::{Message, update_all};
-use dmadbg::ui::{Journal, Model, Pane};
+use dmadbg::ui::{Fresh, Journal, Model, Notice, Pane};
 use proptest::prelude::*;
 use std::sync::Arc;
 use ui_support::*;
@@ -195,6 +195,37 @@ fn a_key_ends_a_drag_before_it_does_what_it_does() {
     assert_eq!(replayed(wrap64(), &lines).position(), m.session.position());
     at(&mut m, DRAG, 10);
     assert!(m.session.position() > to, "the drag is over");
+}
+
+#[test]
+fn what_is_told_of_the_files_ends_no_drag_and_another_program_does() {
+    let told: [fn() -> Notice; 4] = [
+        || Notice::Watching,
+        || Notice::Building,
+        || Notice::Endless("make".into()),
+        || Notice::Lost("gone".into()),
+    ];
+    for notice in told {
+        let mut m = model(wrap64(), "x", (160, 45));
+        m.journal = Some(Journal::new(&m.session));
+        at(&mut m, DOWN, 50);
+        for event in [70, 200, 90] {
+            let to = snapped(&m, event);
+            at(&mut m, DRAG, event);
+            assert_eq!(m.session.position(), to);
+            update_all(&mut m, Message::Files(notice()));
+        }
+        let here = m.session.position();
+        at(&mut m, UP, 90);
+        assert_eq!(m.take_journal(), [format!("goto {here}")]);
+    }
+    let mut m = model(wrap64(), "x", (160, 45));
+    at(&mut m, DOWN, 50);
+    let fresh = Fresh { program: m.session.program().clone(), title: m.title.clone() };
+    update_all(&mut m, Message::Files(Notice::Loaded { fresh, same: false, asked: false }));
+    let here = m.session.position();
+    at(&mut m, DRAG, 200);
+    assert_eq!(m.session.position(), here);
 }
 
 #[test]

@@ -75,8 +75,14 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     let looked = |m: &Model| (m.queue(), m.selection.dir, m.selection.slot);
     let before = (looked(model), model.source.selected);
     let warned = model.warned;
-    // Whatever else comes while the mouse drags ends that.
-    if !matches!(message, Message::Mouse(_) | Message::Resize(..)) {
+    // What the user does otherwise while the mouse drags ends that, and so does another program; not
+    // what is only told.
+    let goes_on = match &message {
+        Message::Mouse(_) | Message::Resize(..) => true,
+        Message::Files(notice) => !matches!(notice, Notice::Loaded { .. }),
+        Message::Key(_) | Message::Paste(_) | Message::Names(..) => false,
+    };
+    if !goes_on {
         model.let_go();
     }
     let (from, event) = (model.spot(), model.event_cursor);
