@@ -184,9 +184,8 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     put(&mut line, 0, dir.name().as_bytes());
     let number = digits::decimal(index, &mut room);
     let on = number.len().saturating_sub(SLOT_DIGITS).min(ROOM);
-    let order = order(dir, desc);
     // Both barriers behind a long number move the column after theirs, too.
-    if 23 + on + order.len() > INT_AT {
+    if on > 0 && 23 + on + order(dir, desc).len() > INT_AT {
         return push_text_plainly(out, index, dir, desc, arch);
     }
     put(&mut line, 10 + on - number.len().min(10), number);
@@ -196,7 +195,7 @@ pub fn push_text(out: &mut String, index: u64, dir: Dir, desc: Desc, arch: Gener
     {
         line[at + on] = if set { c } else { b'.' };
     }
-    put(&mut line, 23 + on, order.as_bytes());
+    put(&mut line, 23 + on, order(dir, desc).as_bytes());
     if INT_EN.get(len_ctrl) != 0 {
         put(&mut line, INT_AT, INT_EN.label.as_bytes());
     }
