@@ -132,6 +132,9 @@ impl Lists {
     /// What is copied into a list is one: of all ends that copies lead to the least. Those come
     /// first, so that each location is looked at once.
     fn go_back(&mut self, copies: &[(Name, Name)]) {
+        if self.ends.is_empty() {
+            return;
+        }
         let mut into: HashMap<&Name, Vec<&Name>> = HashMap::new();
         copies.iter().for_each(|(to, from)| into.entry(to).or_default().push(from));
         let mut known: Vec<(u64, Name)> =
