@@ -10,6 +10,7 @@ use crate::engine::command::{
     Subject, Switch, Who,
 };
 use crate::engine::expr::{Expr, QueueRef};
+use crate::udma::Dir;
 use std::fmt::Write as _;
 
 /// A command as one line, from which [`parse_command`](super::parse_command) reads it back.
@@ -101,7 +102,13 @@ pub fn print(command: &Command) -> String {
         Command::Pass(Pass::Set(name, value)) => format!("pass set {name} {value}"),
         Command::Pass(Pass::Diff(None)) => "pass diff".to_owned(),
         Command::Pass(Pass::Diff(Some((a, b)))) => format!("pass diff {a} {b}"),
-        Command::Find { dir: None, expr } => format!("find {expr}"),
+        Command::Find { dir: None, expr } => {
+            let text = expr.to_string();
+            // A direction that stands alone would be the ring to search.
+            let first = text.split(' ').next();
+            let alone = Dir::BOTH.iter().any(|d| first == Some(d.name()));
+            if alone { format!("find ({text})") } else { format!("find {text}") }
+        }
         Command::Find { dir: Some(dir), expr } => format!("find {dir} {expr}"),
         Command::Order(o) => super::order::print(o),
         Command::List(None) => "list".to_owned(),

@@ -365,6 +365,22 @@ fn a_line_as_long_as_may_be_is_answered_soon() {
     assert!(start.elapsed().as_secs() < 120, "{:?}", start.elapsed());
 }
 
+/// An expression that begins with a ring is no ring to search, however it is spaced.
+#[test]
+fn what_is_searched_is_printed_so_that_it_reads_back() {
+    for ring in ["tx", "rx"] {
+        for line in ["-length", "-length > 2", "+1 == slot", "*2", "", ".free > length", " -length"]
+        {
+            let line = format!("find {ring}{line}");
+            let Ok(Some(c)) = parse_command(&line) else { continue };
+            assert_eq!(parse_command(&print(&c)), Ok(Some(c)), "{line}");
+        }
+    }
+    let c = parse_command("find tx-length").unwrap().unwrap();
+    assert!(matches!(&c, Command::Find { dir: None, .. }), "{c:?}");
+    assert_eq!(print(&c), "find (tx - length)");
+}
+
 proptest! {
     #[test]
     fn a_printed_place_reads_back(loc in samples::loc()) {
